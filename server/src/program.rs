@@ -32,7 +32,7 @@ pub use silent::{NothingShown, nothing_shown};
 use crate::config::AnalysisConfig;
 use crate::db::{self, Db, File, Item, ItemPlace, Settings, Source};
 pub use crate::language::Language;
-use facts::{Cause, CauseStep, Finding, FunctionFacts, Scope};
+use facts::{Cause, CauseReason, CauseStep, Finding, FunctionFacts, Scope};
 use ir::lower::c_family::{Bodies, Environment, Lowered};
 use ir::{Block, Function, FunctionKind, Loc, Site, Value};
 use smol_str::SmolStr;
@@ -641,10 +641,8 @@ pub fn unit_file_count(db: &dyn Db, file: File) -> u32 {
 /// A step of a cause chain with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    pub text: String,
+    pub reason: CauseReason,
     pub place: Option<(FileId, Span)>,
-    /// The step is a branch that decides.
-    pub by_branch: bool,
 }
 
 /// Why a value, as used in a block, is not uniform.
@@ -707,9 +705,8 @@ fn placed(
     steps: Vec<CauseStep>,
 ) -> Vec<Step> {
     let step = |step: CauseStep| Step {
-        by_branch: step.text.contains("branch"),
         place: absolute(db, file, item, function, step.loc),
-        text: step.text,
+        reason: step.reason,
     };
     steps.into_iter().map(step).collect()
 }

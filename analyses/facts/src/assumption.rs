@@ -59,7 +59,7 @@ pub fn assess(module: &Module, options: &Options) -> (Vec<FunctionFacts>, Vec<Fi
 /// What rests on an assumption is no proof, and says on which.
 fn label(finding: &mut Finding, options: &Options) {
     finding.tier = finding.tier.max(Tier::Warning);
-    finding.message += &format!(" (assuming {})", options.assumption);
+    finding.assumption = options.assumption.clone();
 }
 
 /// Marks what differs between two analyses of one function.

@@ -1,9 +1,11 @@
-//! Causes as sentences: the chain from a fact to its source, in the names and the spelling of the author.
+//! Chains of causes: the way from a fact to its source, in the names of the author.
 
 use crate::divergence::source_name;
 use crate::model::*;
+use crate::reason::{CauseReason, Dependency, InputName};
 use ir::{BinaryOp, Block, Function, Loc, Op, Space, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
+use smol_str::{SmolStr, format_smolstr};
 
 /// Steps shown at most.
 const LONGEST: usize = 40;
@@ -28,16 +30,12 @@ pub fn cause_chain(
         let loc = location(function, value);
         let home = home(function, value).unwrap_or(block);
         if divides_rows(function, facts, value) {
-            let here = here.map_or_else(|| "the warp's number".to_string(), |h| format!("`{h}`"));
-            let declared = match function.language {
-                ir::Language::Ptx => "`.reqntid`, or `block` in the configuration",
-                _ => "`block` in the configuration (`__launch_bounds__` gives a maximum only)",
-            };
             steps.push(CauseStep {
-                text: format!(
-                    "{here} may differ because the block's width is not known: it is the same in all lanes of a warp where the width is a multiple of {}; declare it: {declared}",
-                    facts.options.warp_size
-                ),
+                reason: CauseReason::WidthUnknown {
+                    name: here,
+                    lanes: facts.options.warp_size,
+                    language: function.language,
+                },
                 loc,
             });
             break;
@@ -45,59 +43,49 @@ pub fn cause_chain(
         match fact.cause {
             Cause::None => break,
             Cause::Source => {
-                steps.push(CauseStep {
-                    text: source(function, value),
-                    loc,
-                });
+                let reason = source(function, value);
+                steps.push(CauseStep { reason, loc });
             }
             Cause::Operand(next) => {
                 // Values without a name or a place of their own are stepped over.
-                if let Some(here) = here {
-                    let on = describe(function, next).map_or_else(
-                        || operand(function, next).to_owned(),
-                        |name| format!("`{name}`"),
-                    );
-                    if on.trim_matches('`') != here {
-                        steps.push(CauseStep {
-                            text: format!("`{here}` depends on {on}"),
-                            loc,
-                        });
+                if let Some(name) = here {
+                    let on = describe(function, next)
+                        .map_or_else(|| operand(function, next), Dependency::Named);
+                    if !matches!(&on, Dependency::Named(on) if *on == name) {
+                        let reason = CauseReason::DependsOn { name, on };
+                        steps.push(CauseStep { reason, loc });
                     }
                 }
                 at = Some((next, home));
             }
             Cause::Memory(address) => {
                 let differs = facts.at(address, home).uniform_at < Some(facts.options.scope);
-                let what = here.map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
-                let text = if let Some(name) = left_by_callers(function, address) {
-                    format!("{what} is read from `{name}`")
+                let name = here;
+                let reason = if let Some(variable) = left_by_callers(function, address) {
+                    CauseReason::LeftByCallers { name, variable }
                 } else if differs {
-                    format!("{what} is loaded from an address that differs between lanes")
+                    CauseReason::AddressDiffers { name }
                 } else if is_private(function, value) {
-                    format!("{what} is read from private memory, whose contents are not followed")
+                    CauseReason::PrivateMemory { name }
                 } else {
-                    format!("{what} is loaded from memory that other threads may write")
+                    CauseReason::WrittenByOthers { name }
                 };
-                steps.push(CauseStep { text, loc });
+                steps.push(CauseStep { reason, loc });
                 if differs {
                     at = Some((address, home));
                 }
             }
             Cause::Race(store) => {
-                let what = here.map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
-                let text = format!(
-                    "{what} is read where lanes of the warp have written without a barrier since: each may see another value"
-                );
-                steps.push(CauseStep { text, loc });
+                let reason = CauseReason::Raced { name: here };
+                steps.push(CauseStep { reason, loc });
                 steps.push(CauseStep {
-                    text: "lanes write that memory here".into(),
+                    reason: CauseReason::RacingWrite,
                     loc: function.insts[store].loc,
                 });
             }
             Cause::Branch(branch) => {
-                let what = here.map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
                 steps.push(CauseStep {
-                    text: format!("{what} depends on which way the branch goes"),
+                    reason: CauseReason::DecidedByBranch { name: here },
                     loc: function.blocks[branch].loc,
                 });
                 at = function.blocks[branch]
@@ -108,10 +96,9 @@ pub fn cause_chain(
             Cause::LeavesLoop {
                 exit, value: inner, ..
             } => {
-                let what = describe(function, inner)
-                    .map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
+                let name = describe(function, inner);
                 steps.push(CauseStep {
-                    text: format!("lanes leave the loop in different iterations, so they keep different values of {what}"),
+                    reason: CauseReason::KeptFromLoop { name },
                     loc: function.blocks[exit].loc,
                 });
                 at = function.blocks[exit]
@@ -127,76 +114,6 @@ pub fn cause_chain(
         }
     }
     steps
-}
-
-/// What would have to hold for the value to be uniform, if something simple would do. One sentence without a full stop.
-pub fn what_would_make_it_uniform(
-    function: &Function,
-    facts: &FunctionFacts,
-    value: Value,
-    block: Block,
-) -> Option<String> {
-    let mut seen = FxHashSet::default();
-    let mut at = (value, block);
-    loop {
-        if !seen.insert(at.0) {
-            return None;
-        }
-        let fact = facts.at(at.0, at.1);
-        let home = home(function, at.0).unwrap_or(at.1);
-        if divides_rows(function, facts, at.0) {
-            return Some(format!(
-                "a known width of the block that is a multiple of {}: `block` in the configuration",
-                facts.options.warp_size
-            ));
-        }
-        match fact.cause {
-            Cause::None => return None,
-            Cause::Operand(next) => at = (next, home),
-            Cause::Memory(address) => {
-                if facts.at(address, home).uniform_at < Some(facts.options.scope) {
-                    at = (address, home);
-                } else if is_private(function, at.0) {
-                    return None;
-                } else {
-                    return Some("a read-only declaration of the memory (`const T* __restrict__`, a read-only resource)".into());
-                }
-            }
-            Cause::Race(_) => {
-                let barrier = match function.language {
-                    ir::Language::Hlsl => "GroupMemoryBarrierWithGroupSync()",
-                    ir::Language::Ptx => "bar.warp.sync",
-                    _ => "__syncwarp()",
-                };
-                return Some(format!(
-                    "a barrier between the write and this read (`{barrier}`)"
-                ));
-            }
-            Cause::Branch(branch) => {
-                let selector = function.blocks[branch].terminator.selector()?;
-                at = (selector, branch);
-            }
-            Cause::LeavesLoop { exit, .. } => {
-                let selector = function.blocks[exit].terminator.selector()?;
-                at = (selector, exit);
-            }
-            Cause::Source => {
-                let data = function.defining(at.0);
-                return match data.map(|d| &d.op) {
-                    Some(Op::Special(ir::Special::ThreadId(1 | 2))) => Some(format!(
-                        "a workgroup whose rows are whole warps: a first size that is a known multiple of {}",
-                        facts.options.warp_size
-                    )),
-                    Some(Op::Special(_)) => Some(
-                        "a value read from one lane for all: a broadcast such as `__shfl_sync(mask, v, 0)` or `WaveReadLaneFirst(v)`".into(),
-                    ),
-                    Some(Op::Unknown(_)) => Some("support for the construct that was not understood".into()),
-                    None => Some("callers that all pass a uniform argument".into()),
-                    _ => None,
-                };
-            }
-        }
-    }
 }
 
 /// `threadIdx.x / 32` where the width of the block is not known.
@@ -240,7 +157,7 @@ fn is_private(function: &Function, value: Value) -> bool {
 }
 
 /// The variable of which callers filled the private memory that an address lies in.
-fn left_by_callers(function: &Function, address: Value) -> Option<smol_str::SmolStr> {
+fn left_by_callers(function: &Function, address: Value) -> Option<SmolStr> {
     let mut at = address;
     while let Some(data) = function.defining(at) {
         match data.op {
@@ -265,25 +182,22 @@ fn home(function: &Function, value: Value) -> Option<Block> {
     }
 }
 
-fn describe(function: &Function, value: Value) -> Option<String> {
+/// The name of a value in the author's words.
+fn describe(function: &Function, value: Value) -> Option<SmolStr> {
     if let Some(Op::Special(special)) = function.defining(value).map(|d| &d.op) {
-        let name = source_name(function.language, *special);
-        return Some(parameter_of(function, value).map_or(name, |(name, _)| name));
+        let parameter = parameter_of(function, value).map(|(name, _)| name);
+        return parameter.or_else(|| Some(source_name(function.language, *special).into()));
     }
-    name_of(function, value)
-        .map(ToString::to_string)
-        .or_else(|| {
-            function
-                .parameters
-                .iter()
-                .find(|p| p.values.contains(&value))
-                .map(|p| p.name.to_string())
-        })
+    name_of(function, value).cloned().or_else(|| {
+        let mut parameters = function.parameters.iter();
+        let parameter = parameters.find(|p| p.values.contains(&value));
+        parameter.map(|p| p.name.clone())
+    })
 }
 
 /// The shader's parameter that a builtin value is read for, as the author writes it, and whether it is that value itself:
 /// not a dispatch index or a group's linear index, of which the builtin is a part.
-fn parameter_of(function: &Function, value: Value) -> Option<(String, bool)> {
+fn parameter_of(function: &Function, value: Value) -> Option<(SmolStr, bool)> {
     if function.language != ir::Language::Hlsl {
         return None;
     }
@@ -315,19 +229,20 @@ fn parameter_of(function: &Function, value: Value) -> Option<(String, bool)> {
             .iter()
             .all(|&one| kind(one) == kind(value) || function.int_constant(one).is_some())
         && (binding.values.len() > 1 || matches!(data.op, Op::Special(ir::Special::BlockId(_))));
-    Some((format!("{name}{part}"), itself))
+    Some((format_smolstr!("{name}{part}"), itself))
 }
 
-fn operand(function: &Function, value: Value) -> &'static str {
+/// A value without a name, by its operation.
+fn operand(function: &Function, value: Value) -> Dependency {
     match function.defining(value).map(|d| &d.op) {
-        Some(Op::Load(_)) => "a load",
-        Some(Op::Atomic(..)) => "an atomic",
-        Some(Op::IntCompare(_) | Op::FloatCompare(_)) => "a comparison",
-        Some(Op::Call(_) | Op::CallUnknown { .. }) => "a call",
-        Some(Op::Unknown(_) | Op::Asm { .. }) => "something not understood",
-        Some(Op::StageInput(_)) => "a stage input",
-        Some(_) => "what is computed here",
-        None => "values that meet here",
+        Some(Op::Load(_)) => Dependency::Load,
+        Some(Op::Atomic(..)) => Dependency::Atomic,
+        Some(Op::IntCompare(_) | Op::FloatCompare(_)) => Dependency::Comparison,
+        Some(Op::Call(_) | Op::CallUnknown { .. }) => Dependency::Call,
+        Some(Op::Unknown(_) | Op::Asm { .. }) => Dependency::NotUnderstood,
+        Some(Op::StageInput(_)) => Dependency::StageInput,
+        Some(_) => Dependency::Computed,
+        None => Dependency::Merged,
     }
 }
 
@@ -352,98 +267,90 @@ fn location(function: &Function, value: Value) -> Loc {
     }
 }
 
-fn source(function: &Function, value: Value) -> String {
+/// The reason of a value whose own operation is the source.
+fn source(function: &Function, value: Value) -> CauseReason {
     let Some(data) = function.defining(value) else {
-        let name = describe(function, value).unwrap_or_else(|| "a value".into());
+        let name = describe(function, value);
         let mut parameters = function.parameters.iter();
         let parameter = parameters.find(|p| p.values.contains(&value));
         return if parameter.is_some_and(|p| function.static_of(p).is_some()) {
-            format!("`{name}` is `static`: callers may leave a different value there in each lane")
+            CauseReason::StaticVariable { name }
         } else if parameter.is_some() && function.ty(value) == Type::Ptr(Space::Local) {
-            format!(
-                "`{name}` is passed by value and has too many members to be followed one by one: callers may pass different ones in each lane"
-            )
+            CauseReason::LargeArgument { name }
         } else if parameter.is_some() {
-            format!(
-                "`{name}` is a parameter of a device function: callers may pass a different value in each lane"
-            )
+            CauseReason::DeviceParameter { name }
         } else {
-            format!("`{name}` merges values in a loop with several entries")
+            CauseReason::MergedInCycle { name }
         };
     };
     match &data.op {
         Op::Special(special) => {
-            let builtin = source_name(function.language, *special);
+            let builtin = SmolStr::from(source_name(function.language, *special));
             match parameter_of(function, value) {
-                Some((name, true)) => format!("`{name}` (`{builtin}`) differs between lanes"),
-                Some((name, false)) => format!("`{name}` differs between lanes"),
-                None => format!("`{builtin}` differs between lanes"),
+                Some((name, itself)) => CauseReason::LaneDependent {
+                    name: Some(name),
+                    builtin: itself.then_some(builtin),
+                },
+                None => CauseReason::LaneDependent {
+                    name: None,
+                    builtin: Some(builtin),
+                },
             }
         }
-        Op::Atomic(..) => "an atomic operation gives each lane another value".into(),
-        Op::Unknown(id) => match function.unknowns.iter().find(|(u, _)| u == id) {
-            Some((_, unknown)) => format!("not understood: {}", unknown.reason),
-            None => "not understood".into(),
-        },
+        Op::Atomic(..) => CauseReason::AtomicResult,
+        Op::Unknown(id) => {
+            let found = function.unknowns.iter().find(|(u, _)| u == id);
+            let construct = found.map(|(_, unknown)| unknown.reason.as_str().into());
+            CauseReason::NotUnderstood { construct }
+        }
         Op::StageInput(index) => match function.inputs.get(*index as usize) {
-            Some(input) if input.ty == Type::Handle => {
-                format!("what `{}` holds is not followed", input.name)
-            }
-            Some(input) => format!("{} differs between lanes", of_stage(function, input)),
-            None => "a stage input differs between lanes".into(),
+            Some(input) if input.ty == Type::Handle => CauseReason::HandleNotFollowed {
+                name: input.name.clone(),
+            },
+            Some(input) => CauseReason::StageInput {
+                input: of_stage(function, input),
+            },
+            None => CauseReason::StageInput {
+                input: InputName::Unknown,
+            },
         },
-        Op::CallUnknown { name, .. } => {
-            format!("`{name}` is not visible: it may return a different value in each lane")
-        }
-        Op::Call(_) => "the function called may return a different value in each lane".into(),
+        Op::CallUnknown { name, .. } => CauseReason::InvisibleCall { name: name.clone() },
+        Op::Call(_) => CauseReason::Call,
         Op::Asm { template, .. } if function.language == ir::Language::Ptx => {
-            let name = template
-                .split_whitespace()
-                .next()
-                .unwrap_or("the instruction");
-            format!("`{name}` may give a different value in each lane")
+            let name = template.split_whitespace().next().map(SmolStr::from);
+            CauseReason::Instruction { name }
         }
-        Op::Asm { .. } => "inline assembly may give a different value in each lane".into(),
-        Op::Warp(_) => "the operation gives lanes of the warp different values".into(),
-        Op::Undef => "the variable may be read before it is written".into(),
-        Op::Alloca { .. } => "private memory lies at another address in each call".into(),
+        Op::Asm { .. } => CauseReason::InlineAssembly,
+        Op::Warp(_) => CauseReason::WarpOperation,
+        Op::Undef => CauseReason::Unwritten,
+        Op::Alloca { .. } => CauseReason::PrivateAddress,
         Op::Texture(access) if access.op.is_opaque() => {
-            match data
-                .args
-                .first()
-                .and_then(|&object| object_name(function, object))
-            {
-                Some(name) => format!(
-                    "what the call on `{name}` gives is not followed: it may differ between lanes"
-                ),
-                None => {
-                    "what the call on the object gives is not followed: it may differ between lanes"
-                        .into()
-                }
-            }
+            let object = data.args.first();
+            let name = object.and_then(|&object| object_name(function, object));
+            CauseReason::OpaqueObject { name }
         }
-        Op::Texture(_) => "the texture operation may give each lane another value".into(),
-        _ => "its lanes hold different values".into(),
+        Op::Texture(_) => CauseReason::TextureResult,
+        _ => CauseReason::LanesDiffer,
     }
 }
 
 /// The name of the resource behind a handle.
-fn object_name(function: &Function, handle: Value) -> Option<String> {
+fn object_name(function: &Function, handle: Value) -> Option<SmolStr> {
     match function.defining(handle).map(|data| &data.op) {
-        Some(Op::SymbolAddress(symbol)) => Some(function.symbols.get(*symbol)?.name.to_string()),
+        Some(Op::SymbolAddress(symbol)) => Some(function.symbols.get(*symbol)?.name.clone()),
         _ => describe(function, handle),
     }
 }
 
 /// A stage's input as the author writes it: the parameter or its member; the intrinsic that reads it, which has no parameter.
-fn of_stage(function: &Function, input: &ir::StageInput) -> String {
+fn of_stage(function: &Function, input: &ir::StageInput) -> InputName {
     let root = input.name.split(['.', '[']).next().unwrap_or("");
     let written = function
         .variables
         .iter()
         .any(|(_, variable)| variable.kind == ir::VariableKind::Parameter && variable.name == root);
     match written || !input.name.eq_ignore_ascii_case(&input.semantic) {
-        true => format!("the stage input `{}`", input.name),
-        false => format!("`{}()`", input.name),
+        true => InputName::Parameter(input.name.clone()),
+        false => InputName::Intrinsic(input.name.clone()),
     }
 }

@@ -15,6 +15,7 @@ mod open;
 pub mod paper;
 pub mod paths;
 pub mod pressure;
+pub mod reason;
 mod trips;
 pub mod values;
 pub mod words;
@@ -22,7 +23,8 @@ mod workgroup;
 pub mod zeros;
 
 pub use assumption::assess;
-pub use causes::{cause_chain, what_would_make_it_uniform};
+pub use causes::cause_chain;
 pub use diagnose::{Expected, diagnose, expected};
 pub use divergence::{analyze, analyze_module};
 pub use model::*;
+pub use reason::*;

@@ -1,6 +1,7 @@
 //! What the analyses say, as plain data: one `FunctionFacts` a function. Positions are the IR's (item-relative).
 
 use crate::cost::Machine;
+use crate::reason::{CauseReason, FindingReason};
 use ir::{AtomicOp, Block, BranchKind, EntityVec, Function, Inst, Loc, Space, Value, Variable};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -269,11 +270,10 @@ pub struct BarrierFact {
     pub guard: Option<Value>,
 }
 
-/// A step of a chain of causes, ready to be shown.
+/// A step of a chain of causes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CauseStep {
-    /// A whole clause without a full stop: "`i` = `blockIdx.x * blockDim.x + threadIdx.x`", "`threadIdx.x` differs between lanes".
-    pub text: String,
+    pub reason: CauseReason,
     pub loc: Loc,
 }
 
@@ -294,13 +294,25 @@ pub struct Finding {
     pub code: Code,
     pub tier: Tier,
     pub loc: Loc,
-    pub message: String,
+    /// The language whose words it is told in.
+    pub language: ir::Language,
+    pub reason: FindingReason,
     pub related: Vec<CauseStep>,
     /// The inlined calls that lead from the function to the place, outermost first.
     pub calls: Vec<CauseStep>,
     /// Of findings about threads that are missing; also told at the end of `related`.
     pub witness: Option<Witness>,
-    pub fix: Option<Fix>,
+    /// `Options::assumption`, of findings that rest on it.
+    pub assumption: SmolStr,
+}
+
+impl Finding {
+    /// The last step of the chain of causes: the source of the difference.
+    #[must_use]
+    pub fn because(&self) -> Option<&CauseReason> {
+        let mut reasons = self.related.iter().rev().map(|step| &step.reason);
+        reasons.find(|reason| reason.is_of_chain())
+    }
 }
 
 /// Two threads of the first workgroup of a launch that come to one place differently often.
@@ -312,15 +324,6 @@ pub struct Witness {
     pub block: [u32; 3],
     /// The parameters that matter, by name.
     pub numbers: Vec<(SmolStr, i64)>,
-}
-
-/// A mend that is safe to offer; positions are item-relative, replacement texts are complete.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Fix {
-    pub title: String,
-    pub edits: Vec<(Loc, String)>,
-    /// Whether the meaning certainly stays the same.
-    pub safe: bool,
 }
 
 macro_rules! codes {

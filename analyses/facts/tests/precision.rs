@@ -38,14 +38,6 @@ impl Counts {
     }
 }
 
-/// The words of a sentence, without the names and numbers in it.
-fn words_of(text: &str) -> String {
-    let words = text
-        .split(' ')
-        .filter(|word| word.chars().all(|c| c.is_ascii_lowercase()));
-    words.collect::<Vec<_>>().join(" ")
-}
-
 fn pinned(name: &str, table: &str) {
     let path = format!("{}/tests/precision/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     fixtures::expect_file(path, table).unwrap_or_else(|message| panic!("{message}"));
@@ -67,6 +59,17 @@ fn shape_of(text: &str) -> String {
 /// The name of a variant.
 fn word_of(text: &str) -> &str {
     text.split(['(', ' ']).next().unwrap_or_default()
+}
+
+/// The kind of a cause, without its names.
+fn kind_of(reason: &CauseReason) -> String {
+    let text = format!("{reason:?}");
+    let kind = word_of(&text);
+    match reason {
+        CauseReason::DependsOn { on, .. } => format!("{kind} {}", word_of(&format!("{on:?}"))),
+        _ if text.contains("name: None") => format!("{kind} without a name"),
+        _ => kind.to_owned(),
+    }
 }
 
 /// The block of each value.
@@ -132,12 +135,9 @@ fn count(
         };
         for step in cause_chain(function, facts, value, block).iter().take(2) {
             counts.add(match exactly {
-                true => format!("because {}", shape_of(&step.text)),
-                false => format!("because {}", words_of(&step.text)),
+                true => format!("because {}", shape_of(&format!("{:?}", step.reason))),
+                false => format!("because {}", kind_of(&step.reason)),
             });
-        }
-        if let Some(remedy) = what_would_make_it_uniform(function, facts, value, block) {
-            counts.add(format!("remedy {}", shape_of(&remedy)));
         }
     }
     for fact in &facts.temporal {
@@ -230,18 +230,17 @@ fn count(
 fn findings(module: &Module, facts: &[FunctionFacts], counts: &mut Counts) {
     for finding in diagnose(module, facts) {
         counts.add(format!(
-            "finding {:?} {:?}, {} related, {} calls, witness {}, fix {}",
+            "finding {:?} {:?}, {} related, {} calls, witness {}",
             finding.code,
             finding.tier,
             finding.related.len(),
             finding.calls.len(),
-            finding.witness.is_some(),
-            finding.fix.is_some()
+            finding.witness.is_some()
         ));
         counts.add(format!(
             "finding {:?}: {}",
             finding.code,
-            shape_of(&finding.message)
+            shape_of(&format!("{:?} because {:?}", finding.reason, finding.because()))
         ));
     }
 }

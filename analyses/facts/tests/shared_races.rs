@@ -9,7 +9,7 @@ extern crate lockstep_facts as facts;
 #[allow(dead_code)]
 mod source;
 
-use facts::{Code, Options, analyze_module, diagnose};
+use facts::{Code, FindingReason, Options, SharedAccess, ThreadPlace, analyze_module, diagnose};
 use ir::{Barrier, Function, Inst, Module, Op, Space, Type};
 use oracle::interp::{AccessKind, Argument, Buffer, Instance, Launch, Observer, lanes, run_with};
 use oracle::random::Random;
@@ -349,29 +349,26 @@ fn kernel(seed: u64) -> String {
 
 // -------------------------------------------------------------------------------------------------- the judge
 
-/// The numbers of a text, in order.
-fn numbers(text: &str) -> Vec<u64> {
-    let mut parts = text.split(|c: char| !c.is_ascii_digit());
-    let mut found = Vec::new();
-    for part in &mut parts {
-        found.extend(part.parse::<u64>());
-    }
-    found
-}
-
-/// What a finding says: first and second access.
-fn said(finding: &facts::Finding) -> (Access, Access) {
-    let threads: Vec<u64> = finding
-        .message
-        .split("thread ")
-        .skip(1)
-        .filter_map(|rest| numbers(rest).first().copied())
-        .collect();
-    let first_writes = !finding.related[0].text.contains("reads");
-    let second_writes = !finding.message.contains("reads it");
+/// The first and the second access that a finding is about, and the word, where it is known.
+fn said(finding: &facts::Finding) -> (Access, Access, Option<u64>) {
+    let FindingReason::SharedRace {
+        first,
+        second,
+        offset,
+        ..
+    } = &finding.reason
+    else {
+        panic!("{finding:?}");
+    };
+    let access = |span, (place, access): &(ThreadPlace, SharedAccess)| {
+        let writes = *access != SharedAccess::Read;
+        (span, writes, u64::from(place.thread[0]))
+    };
+    let word = offset.filter(|at| at % 4 == 0).map(|at| at as u64 / 4);
     (
-        (finding.related[0].loc.span, first_writes, threads[0]),
-        (finding.loc.span, second_writes, threads[1]),
+        access(finding.related[0].loc.span, first),
+        access(finding.loc.span, second),
+        word,
     )
 }
 
@@ -403,24 +400,20 @@ fn reported_races_happen() {
             }
         }
         for finding in &findings {
-            let (a, b) = said(finding);
+            let (a, b, word) = said(finding);
             let happens = races.get(&(a, b));
             assert!(
                 happens.is_some(),
-                "seed {seed}: {}\n{:?} {:?}\n{text}",
-                finding.message,
+                "seed {seed}: {:?}\n{:?} {:?}\n{text}",
+                finding.reason,
                 a,
                 b
             );
-            let named = finding.message.split_once("word ");
-            let named = named.filter(|(_, rest)| rest.starts_with(|c: char| c.is_ascii_digit()));
-            if let Some((_, rest)) = named {
+            if let Some(word) = word {
                 // The array is the only one, and begins at byte 1024.
-                let word = numbers(rest).first().map(|word| word + 256);
-                let collides = happens
-                    .zip(word)
-                    .is_some_and(|(words, word)| words.contains(&word));
-                assert!(collides, "seed {seed}: {}\n{text}", finding.message);
+                let word = word + 256;
+                let collides = happens.is_some_and(|words| words.contains(&word));
+                assert!(collides, "seed {seed}: {:?}\n{text}", finding.reason);
             }
         }
         let places: BTreeSet<(u32, u32)> = races

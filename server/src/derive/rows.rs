@@ -322,11 +322,7 @@ fn sites(function: &Function, findings: &[Finding], called: &[AccessFact]) -> Ve
             .chain(&finding.calls)
             .map(|step| step.loc.site)
     });
-    let fixed = findings
-        .iter()
-        .flat_map(|finding| &finding.fix)
-        .flat_map(|fix| fix.edits.iter().map(|(loc, _)| loc.site));
-    let mut used: Vec<Site> = own.chain(related).chain(fixed).chain(accessed).collect();
+    let mut used: Vec<Site> = own.chain(related).chain(accessed).collect();
     used.sort_by_key(|site| site.0);
     used.dedup();
     let item = |site: Site| Some((site, function.sites.get(site)?.item.clone()?));

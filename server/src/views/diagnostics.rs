@@ -7,12 +7,13 @@ mod notes;
 mod registers;
 
 pub use super::model::{Diagnostic, FileFix, Note, Related};
+use super::reasons;
 use crate::config::Level;
 use crate::db::{self, Db, File, Source};
-use crate::derive::rows::rows_of;
+use crate::derive::rows::{Rows, rows_of};
 use crate::documents::line_beginning;
 use crate::program::{self, Language, NothingShown, own_items};
-use facts::{CauseStep, Code, Tier};
+use facts::{CauseStep, Code, Finding, Tier};
 use rustc_hash::FxHashMap;
 use syntax::{FileId, LineIndex, ProblemKind, Span};
 
@@ -107,10 +108,7 @@ fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             name: item.name(db).clone(),
             ordinal: item.ordinal(db),
         };
-        for (rows, finding) in rows
-            .iter()
-            .flat_map(|rows| rows.findings.iter().map(move |one| (rows, one)))
-        {
+        for (rows, finding, message) in rows.iter().flat_map(in_words) {
             let absolute =
                 |loc: ir::Loc| program::absolute_in(db, file, item, rows.item_of(loc.site), loc);
             let related_at = |loc: ir::Loc, text: &str| {
@@ -123,7 +121,7 @@ fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             };
             let steps = finding.related.iter();
             let mut related: Vec<Related> = steps
-                .filter_map(|step| related_at(step.loc, &step.text))
+                .filter_map(|step| related_at(step.loc, &reasons::clause(&step.reason)))
                 .collect();
             let (span, told_at) = match absolute(finding.loc) {
                 Some((FileId::MAIN, span)) => (span, finding.loc),
@@ -144,22 +142,7 @@ fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             };
             let operator = span;
             let span = covered(span);
-            let fix = finding.fix.as_ref().and_then(|fix| {
-                let edits: Option<Vec<(Span, String)>> = fix
-                    .edits
-                    .iter()
-                    .map(|(loc, text)| match absolute(*loc)? {
-                        (FileId::MAIN, span) => Some((span, text.clone())),
-                        _ => None,
-                    })
-                    .collect();
-                Some(FileFix {
-                    title: fix.title.clone(),
-                    edits: edits?,
-                    safe: fix.safe,
-                })
-            });
-            let fix = fix.or_else(|| super::fixes::fix(finding.code, source, operator));
+            let fix = super::fixes::fix(finding.code, source, operator);
             // A macro that marks whatever it is given marks it for others, too.
             if finding.code == Code::NeedlessNonuniform && fix.is_none() {
                 continue;
@@ -173,7 +156,7 @@ fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
                     Tier::Hint => Level::Information,
                 },
                 span,
-                message: finding.message.clone(),
+                message,
                 related,
                 fix,
                 item: item.name(db).to_string(),
@@ -194,6 +177,19 @@ fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// The findings of a function with their sentences, by position, code and sentence.
+fn in_words(rows: &Rows) -> Vec<(&Rows, &Finding, String)> {
+    let findings = rows.findings.iter();
+    let mut told: Vec<_> = findings
+        .map(|finding| (rows, finding, reasons::sentence(finding)))
+        .collect();
+    told.sort_by(|(_, a, told_a), (_, b, told_b)| {
+        let at = |finding: &Finding| (finding.loc.site, finding.loc.span, finding.code);
+        (at(a), told_a).cmp(&(at(b), told_b))
+    });
+    told
 }
 
 /// Findings of one function that say the same are told each up to so many; of more the first says how many there are.

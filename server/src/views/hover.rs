@@ -1,8 +1,8 @@
 //! What is known at a place. The first line says what matters; below it why, and what would make it uniform.
 
 pub use super::model::Hover;
-use super::text;
 use super::text::class_name;
+use super::{reasons, text};
 use crate::db::{self, Db, File, Item};
 use crate::derive::costs::of_function;
 use crate::derive::parts;
@@ -10,7 +10,7 @@ use crate::derive::pressure;
 use crate::derive::registers;
 use crate::derive::rows::{self, Occurrence};
 use crate::program::{self, Step, item_at};
-use facts::{BranchFact, Class, FunctionFacts, words};
+use facts::{BranchFact, CauseReason, Class, FunctionFacts, words};
 use ir::{Function, Language};
 use syntax::{FileId, Span};
 
@@ -272,7 +272,7 @@ fn why(db: &dyn Db, file: File, steps: &[Step]) -> String {
         out += &format!(
             "{}. {}{}\n",
             number + 1,
-            step.text,
+            reasons::clause(&step.reason),
             place_phrase(db, file, step)
         );
     }
@@ -309,11 +309,11 @@ fn remedy(language: Language, steps: &[Step]) -> String {
         Language::Ptx => "broadcast one lane's value with `shfl.sync.idx`",
         _ => "let one lane's value stand for all",
     };
-    let ends_with = |words: &str| steps.last().is_some_and(|step| step.text.contains(words));
-    if ends_with("width is not known") {
+    let last = steps.last().map(|step| &step.reason);
+    if matches!(last, Some(CauseReason::WidthUnknown { .. })) {
         return "declare the block's width, as the last step says.".to_owned();
     }
-    let by_branch = steps.iter().any(|step| step.by_branch);
+    let by_branch = steps.iter().any(|step| step.reason.is_branch());
     let how = if by_branch {
         "let the branch above be decided by a uniform value, or compute both sides and select; or "
     } else {

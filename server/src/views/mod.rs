@@ -22,6 +22,7 @@ mod pressure_actions;
 mod priced;
 mod ptx_versions;
 mod ranked;
+pub mod reasons;
 pub mod registers;
 pub mod rename;
 pub mod report;

@@ -8,8 +8,8 @@ use crate::derive::parts;
 pub use costs::CostRows;
 
 use super::diagnostics::Diagnostic;
-use super::text;
 use super::text::{access_class_name, access_kind_name, class_name, kind_name};
+use super::{reasons, text};
 use crate::config::{Level, method_name, scope_name};
 use crate::db::{self, Db, File};
 use crate::derive::rows;
@@ -196,7 +196,10 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                                 program::chain(db, file, item, function, facts, worst, value.block);
                             steps
                                 .iter()
-                                .map(|step| cause_row(db, file, &step.text, step.place))
+                                .map(|step| {
+                                    let text = reasons::clause(&step.reason);
+                                    cause_row(db, file, &text, step.place)
+                                })
                                 .collect()
                         }
                         _ => Vec::new(),

@@ -13,8 +13,9 @@
 //! alone: compilers lay them into constant memory.
 
 use super::rounds::below;
-use super::{Context, finding, strides};
+use super::{Context, strides};
 use crate::model::*;
+use crate::reason::{ArrayPlace, FindingReason};
 use crate::trips::both;
 use ir::{
     BinaryOp, Block, Function, FunctionKind, Inst, Language, Op, Space, Terminator, Value, ValueDef,
@@ -112,11 +113,6 @@ fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
     let name = address
         .and_then(|&address| name_of(cx.function, address))
         .map_or("", |name| name.as_str());
-    let array = Context::quoted(name, "this private array");
-    let bytes = match known {
-        false => "it lives".to_owned(),
-        true => format!("its {size} bytes a thread live"),
-    };
     let alone = one.counted && one.count == 1;
     let beside = one.beside && one.count == 1 && elements <= SELECTS_BESIDE;
     let in_memory = match one.looped {
@@ -125,33 +121,18 @@ fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
     };
     let (tier, place) = match (cx.function.language, in_memory) {
         // Drivers of shaders may as well keep a small one in registers that they access by number.
-        (Language::Hlsl, _) => (
-            Tier::Warning,
-            format!(
-                "{bytes} in memory of the thread's own, or in registers that are accessed indirectly"
-            ),
-        ),
-        (_, true) => (
-            Tier::Warning,
-            format!("{bytes} in local memory, not in registers"),
-        ),
-        (_, false) => (
-            Tier::Hint,
-            format!(
-                "each such access is a chain of selects among registers, or {bytes} in local memory"
-            ),
-        ),
+        (Language::Hlsl, _) => (Tier::Warning, ArrayPlace::ThreadMemory),
+        (_, true) => (Tier::Warning, ArrayPlace::LocalMemory),
+        (_, false) => (Tier::Hint, ArrayPlace::Selects),
     };
-    let place = format!("{array} is indexed by a value that is not known after unrolling: {place}");
-    let at = one.looped.unwrap_or(one.first);
-    let code = Code::LocalArrayDynamicIndex;
-    Some(finding(
-        code,
-        tier,
-        cx.function.insts[at].loc,
+    let reason = FindingReason::ArrayIndexed {
+        array: name.into(),
+        bytes: known.then_some(size.into()),
         place,
-        Vec::new(),
-    ))
+    };
+    let at = one.looped.unwrap_or(one.first);
+    let (code, loc) = (Code::LocalArrayDynamicIndex, cx.function.insts[at].loc);
+    Some(cx.finding(code, tier, loc, reason, Vec::new()))
 }
 
 /// The header of a loop around a block whose rounds are not unrolled.

@@ -6,10 +6,11 @@
 //! if (t < 16) __shfl_sync(0xffff, v, t + 16)                        the lanes that are read are not here
 //! ```
 
-use super::convergence::{lane_list, selects_one_lane, single_lane};
+use super::Context;
+use super::convergence::{selects_one_lane, single_lane};
 use super::partial::Partial;
-use super::{Context, finding};
 use crate::model::*;
+use crate::reason::{CauseReason, FindingReason};
 use ir::{
     BinaryOp, Block, Convert, Inst, Language, Op, ShuffleMode, Special, Terminator, Type, Value,
     WarpKind,
@@ -35,12 +36,9 @@ pub(super) fn predicated(
         return false;
     }
     let related = cx.chain(guard.value, block);
-    let message = format!(
-        "the mask {mask:#010x} names all lanes, but only those whose predicate holds execute this{}",
-        Context::because(&related)
-    );
+    let reason = FindingReason::MaskBeyondPredicate { mask };
     let code = Code::WarpSyncMask;
-    let told = finding(code, Tier::Warning, data.loc, message, related);
+    let told = cx.finding(code, Tier::Warning, data.loc, reason, related);
     out.push(told.with_witness(cx, inst, Scope::Subgroup, None));
     true
 }
@@ -74,16 +72,12 @@ pub(super) fn mask_of_before(
         return false;
     };
     let mut related = cx.branch_chain(branch);
-    let because = Context::because(&related);
     related.push(CauseStep {
-        text: "the mask is taken here".into(),
+        reason: CauseReason::MaskTaken,
         loc: by.loc,
     });
-    let message = format!(
-        "the mask was taken before lanes diverge: it names lanes that go the other way and do not come here{because}; take it with `__ballot_sync` of the condition"
-    );
-    let code = Code::WarpSyncMask;
-    let told = finding(code, Tier::Warning, data.loc, message, related);
+    let (code, reason) = (Code::WarpSyncMask, FindingReason::MaskTakenBeforeBranch);
+    let told = cx.finding(code, Tier::Warning, data.loc, reason, related);
     out.push(told.with_witness(cx, inst, Scope::Subgroup, None));
     true
 }
@@ -213,12 +207,10 @@ pub(super) fn tile_apart(
         return false;
     };
     let related = cx.branch_chain(branch);
-    let message = format!(
-        "all {lanes} lanes of `{group}` must call this, but lanes that go the other way at the branch do not come here{}",
-        Context::because(&related)
-    );
+    let group = group.into();
+    let reason = FindingReason::TileTorn { group, lanes };
     let code = Code::WarpSyncMask;
-    let told = finding(code, Tier::Warning, data.loc, message, related);
+    let told = cx.finding(code, Tier::Warning, data.loc, reason, related);
     out.push(told.with_witness(cx, inst, Scope::Subgroup, None));
     true
 }
@@ -287,14 +279,10 @@ pub(super) fn absent_sources(
         false => Tier::Hint,
     };
     let related = cx.branch_chain(branch);
-    let message = format!(
-        "{} do not come here and are read by {}: what they hold is undefined{}",
-        lane_list(absent),
-        lane_list(reading),
-        Context::because(&related)
-    );
+    let readers = reading;
+    let reason = FindingReason::AbsentLanesRead { absent, readers };
     let code = Code::ShuffleInactiveSource;
-    out.push(finding(code, tier, data.loc, message, related));
+    out.push(cx.finding(code, tier, data.loc, reason, related));
 }
 
 /// Whether a branch lets a lane go on to `target`, where its condition tells its lanes exactly.

@@ -5,9 +5,10 @@ mod loops;
 mod masks;
 
 use super::partial::Partial;
-use super::{Context, collective, finding, together};
+use super::{Context, collective, together};
 use crate::active::is_rank;
 use crate::model::*;
+use crate::reason::{DerivativeUse, FindingReason};
 use barriers::{barriers, provably_splits};
 use ir::{
     Barrier, BinaryOp, Block, BranchKind, FunctionKind, IntCondition, Op, ShaderStage, Special,
@@ -15,7 +16,6 @@ use ir::{
 };
 use loops::loops;
 pub(super) use loops::{deciding_exit, only_waits};
-pub(super) use masks::lane_list;
 use masks::{inactive_source, mask_leaves_out_callers, mask_names_absent_lanes};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -118,13 +118,13 @@ fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let quad = cx.partial(Scope::Quad);
     for (block, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
-        let what = match &data.op {
-            Op::Derivative(_) => "the derivative",
+        let of = match &data.op {
+            Op::Derivative(_) => DerivativeUse::Derivative,
             Op::Texture(access) if access.op.implicit_derivative() => match access.op {
                 TextureOp::CalculateLevel | TextureOp::CalculateLevelUnclamped => {
-                    "the level of detail"
+                    DerivativeUse::LevelOfDetail
                 }
-                _ => "the sample's level of detail",
+                _ => DerivativeUse::Sample,
             },
             _ => continue,
         };
@@ -141,21 +141,9 @@ fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let related = cx.branch_chain(branch);
-        let remedy = match data.op {
-            Op::Derivative(_) => "take it before the branch",
-            _ => "sample before the branch, or use SampleLevel or SampleGrad",
-        };
-        let message = format!(
-            "{what} is undefined where the pixels of a quad diverge{}; {remedy}",
-            Context::because(&related)
-        );
-        out.push(finding(
-            Code::DerivativeNonuniform,
-            Tier::Warning,
-            data.loc,
-            message,
-            related,
-        ));
+        let reason = FindingReason::DerivativeSplit { of };
+        let code = Code::DerivativeNonuniform;
+        out.push(cx.finding(code, Tier::Warning, data.loc, reason, related));
     }
 }
 
@@ -261,7 +249,7 @@ fn mesh_calls(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let mut group = None;
     for (block, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
-        let (name, operands) = match &data.op {
+        let (call, operands) = match &data.op {
             Op::Texture(access) if access.op == TextureOp::DispatchMesh => ("DispatchMesh", 3),
             Op::Texture(access) if access.op == TextureOp::SetMeshOutputCounts => {
                 ("SetMeshOutputCounts", 2)
@@ -283,15 +271,12 @@ fn mesh_calls(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 continue;
             }
             let related = cx.branch_chain(branch);
-            let because = Context::because(&related);
-            let message = format!(
-                "`{name}` is reached by only a part of the group's threads: all of them must call it, once{because}"
-            );
+            let reason = FindingReason::MeshCallSplit { call };
             let tier = match provably_splits(cx, branch) {
                 true => Tier::Error,
                 false => Tier::Warning,
             };
-            out.push(finding(code, tier, data.loc, message, related));
+            out.push(cx.finding(code, tier, data.loc, reason, related));
             continue;
         }
         let mut counts = data.args.iter().take(operands).copied();
@@ -302,10 +287,8 @@ fn mesh_calls(cx: &Context<'_>, out: &mut Vec<Finding>) {
         });
         if let Some(count) = differs {
             let related = cx.chain(count, block);
-            let because = Context::because(&related);
-            let message =
-                format!("an operand of `{name}` may differ between the group's threads{because}");
-            out.push(finding(code, Tier::Warning, data.loc, message, related));
+            let reason = FindingReason::MeshOperandDiffers { call };
+            out.push(cx.finding(code, Tier::Warning, data.loc, reason, related));
         }
     }
 }

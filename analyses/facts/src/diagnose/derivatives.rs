@@ -11,8 +11,9 @@
 //! lanes take part in, and the number of lanes are none. After DXC's `WaveSensitivityAnalysis`; the array of resources and
 //! the sampler that a sample uses have no derivative and are not asked for.
 
-use super::{Context, finding};
+use super::Context;
 use crate::model::*;
+use crate::reason::{CauseReason, DerivativeUse, FindingReason};
 use ir::{Block, EntityVec, FunctionKind, Inst, Op, ShaderStage, Value, WarpKind};
 
 /// The wave operation because of which helper lanes hold something else.
@@ -33,12 +34,12 @@ pub(super) fn wave_sensitive(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let sensitive = find(cx);
     for (_, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
-        let (what, operands) = match &data.op {
-            Op::Derivative(_) => ("the derivative", 0..data.args.len()),
+        let (of, operands) = match &data.op {
+            Op::Derivative(_) => (DerivativeUse::Derivative, 0..data.args.len()),
             Op::Texture(access) if access.op.implicit_derivative() => {
                 let first = 1 + usize::from(access.has_sampler);
                 let coordinates = first..first + usize::from(access.coordinates);
-                ("the level of detail", coordinates)
+                (DerivativeUse::LevelOfDetail, coordinates)
             }
             _ => continue,
         };
@@ -46,15 +47,13 @@ pub(super) fn wave_sensitive(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let Some(wave) = operands.iter().find_map(|&value| sensitive.values[value]) else {
             continue;
         };
-        let message = format!(
-            "{what} is taken of what a wave operation gives or decides: helper lanes take no part in it, so their value, and the difference to it, is undefined"
-        );
+        let reason = FindingReason::DerivativeOfWave { of };
         let related = vec![CauseStep {
-            text: "the wave operation is here".into(),
+            reason: CauseReason::WaveOperation,
             loc: cx.function.insts[wave].loc,
         }];
         let code = Code::WaveSensitiveDerivative;
-        out.push(finding(code, Tier::Warning, data.loc, message, related));
+        out.push(cx.finding(code, Tier::Warning, data.loc, reason, related));
     }
 }
 

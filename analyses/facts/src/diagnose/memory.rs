@@ -3,9 +3,9 @@
 mod atomics;
 mod banks;
 
-use super::{Context, finding, rounds, side_by_side};
+use super::{Context, rounds, side_by_side};
 use crate::model::*;
-use crate::words;
+use crate::reason::{FindingReason, StridedAccess};
 use atomics::atomics;
 pub(super) use atomics::{is_one_lane_of_an_instantiation, values_read};
 use banks::banks;
@@ -30,7 +30,6 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
     {
         *together.entry(used_with(cx, access)).or_default() += u64::from(access.bytes);
     }
-    let warp = words::warp(cx.function.language);
     let rows = of_rows(cx);
     let mut fields = None;
     // What nobody knows of one array is told once.
@@ -55,12 +54,13 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let related = block
             .map(|b| cx.chain(access.address, b))
             .unwrap_or_default();
-        let base = Context::quoted(&access.base, "this access");
-        let verb = if access.kind == AccessKind::Store {
-            "written"
-        } else {
-            "read"
+        let strided = StridedAccess {
+            base: access.base.clone(),
+            written: access.kind == AccessKind::Store,
+            whole_rows: rows,
+            ideal_sectors: access.ideal_sectors,
         };
+        let code = Code::UncoalescedAccess;
         match (access.stride_bytes, access.sectors) {
             (Some(stride), Some(sectors)) => {
                 let used = together.get(&used_with(cx, access)).copied().unwrap_or(0);
@@ -81,52 +81,39 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                         && stride.unsigned_abs().is_multiple_of(bytes)
                         && in_every_round(cx, access)
                     {
-                        let message = format!(
-                            "{base} is {verb} {} bytes at a time, with a stride of {stride} bytes between lanes; the iterations of the loop together use what moves: one vector access of {bytes} bytes a lane does it at once, where the address is aligned",
-                            access.bytes
-                        );
-                        let code = Code::UncoalescedAccess;
-                        out.push(finding(code, Tier::Hint, access.loc, message, related));
+                        let reason = FindingReason::Narrow {
+                            access: strided,
+                            bytes: access.bytes,
+                            stride,
+                            vector: bytes,
+                        };
+                        out.push(cx.finding(code, Tier::Hint, access.loc, reason, related));
                     }
                     continue;
                 }
-                let share = 100 * access.ideal_sectors / sectors.max(1);
-                let message = format!(
-                    "{base} is {verb} with a stride of {stride} bytes between lanes{rows}: {sectors} sectors a {warp}, ideal {} ({share} % of what moves is used)",
-                    access.ideal_sectors
-                );
+                let reason = FindingReason::Strided {
+                    access: strided,
+                    stride,
+                    sectors,
+                };
                 let tier = if sectors >= access.ideal_sectors.saturating_mul(4) {
                     Tier::Warning
                 } else {
                     Tier::Hint
                 };
-                out.push(finding(
-                    Code::UncoalescedAccess,
-                    tier,
-                    access.loc,
-                    message,
-                    related,
-                ));
+                out.push(cx.finding(code, tier, access.loc, reason, related));
             }
             (None, Some(sectors)) => {
                 if !is_waste(access, sectors) {
                     continue;
                 }
-                let distance = match access.stride_text.as_str() {
-                    "" => "in pieces that lie apart".to_owned(),
-                    stride => format!("with a stride of `{stride}` bytes between lanes"),
+                let stride = Some(access.stride_text.clone());
+                let reason = FindingReason::Scattered {
+                    access: strided,
+                    stride: stride.filter(|stride| !stride.is_empty()),
+                    sectors,
                 };
-                let message = format!(
-                    "{base} is {verb} {distance}{rows}: {sectors} sectors a {warp}, ideal {}",
-                    access.ideal_sectors
-                );
-                out.push(finding(
-                    Code::UncoalescedAccess,
-                    Tier::Hint,
-                    access.loc,
-                    message,
-                    related,
-                ));
+                out.push(cx.finding(code, Tier::Hint, access.loc, reason, related));
             }
             // The size of a type that is not known here says nothing, nor does a factor without a name.
             _ if !matches!(access.stride_text.as_str(), "" | "?")
@@ -137,32 +124,20 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     || unknown.insert((&access.base, &access.stride_text))) =>
             {
                 // A sum of which a part has no name.
-                let stride = match access.stride_text.contains('?') {
-                    true => format!("a stride between lanes{rows} that"),
-                    false => format!(
-                        "a stride of `{}` bytes between lanes{rows}, which",
-                        access.stride_text
-                    ),
+                let stride = Some(access.stride_text.clone());
+                let reason = FindingReason::StrideUnknown {
+                    access: strided,
+                    stride: stride.filter(|stride| !stride.contains('?')),
                 };
-                let message = format!(
-                    "{base} is {verb} with {stride} is not known here: one sector a lane where it is 32 bytes or more, ideal {} a {warp}",
-                    access.ideal_sectors
-                );
-                out.push(finding(
-                    Code::UncoalescedAccess,
-                    Tier::Hint,
-                    access.loc,
-                    message,
-                    related,
-                ));
+                out.push(cx.finding(code, Tier::Hint, access.loc, reason, related));
             }
             _ => {}
         }
     }
 }
 
-/// What is assumed of warps where threads of several rows may be in one.
-fn of_rows(cx: &Context<'_>) -> &'static str {
+/// Returns true where threads of several rows may be in one warp: rows are assumed to be whole warps.
+fn of_rows(cx: &Context<'_>) -> bool {
     let in_rows = |data: &ir::InstData| {
         matches!(
             data.op,
@@ -170,10 +145,7 @@ fn of_rows(cx: &Context<'_>) -> &'static str {
         )
     };
     let one_row = cx.size(1) == Some(1) && cx.size(2) == Some(1);
-    match cx.size(0).is_none() && !one_row && cx.function.insts.values().any(in_rows) {
-        true => " where the rows of the block are whole warps",
-        false => "",
-    }
+    cx.size(0).is_none() && !one_row && cx.function.insts.values().any(in_rows)
 }
 
 /// All that the stride is made of are template parameters: an instantiation may well access as many bytes at once.

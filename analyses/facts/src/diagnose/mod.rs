@@ -30,12 +30,14 @@ pub use expected::{Expected, expected};
 
 use crate::causes::cause_chain;
 use crate::model::*;
+use crate::reason::{CauseReason, FindingReason};
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::loops::LoopForest;
 use ir::{Block, EntityVec, Function, FunctionKind, Inst, Loc, Module, Value, ValueDef};
 use partial::Partial;
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
 /// The findings of a module's first function, sorted by position and code. `facts` are those of all its functions.
 pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
@@ -79,7 +81,7 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
             one.related.splice(0..0, one.calls.iter().cloned());
         }
     }
-    findings.sort_by_key(|f| (f.loc.site, f.loc.span, f.code, f.message.clone()));
+    findings.sort_by_key(|f| (f.loc.site, f.loc.span, f.code, f.reason.clone()));
     findings.dedup();
     findings
 }
@@ -188,7 +190,7 @@ impl<'a> Context<'a> {
     fn branch_chain(&self, branch: Block) -> Vec<CauseStep> {
         let loc = self.function.blocks[branch].loc;
         let mut steps = vec![CauseStep {
-            text: "lanes diverge at this branch".into(),
+            reason: CauseReason::Diverge,
             loc,
         }];
         if let Some(selector) = self.function.blocks[branch].terminator.selector() {
@@ -216,21 +218,15 @@ impl<'a> Context<'a> {
             && steps.len() < 16
         {
             steps.push(CauseStep {
-                text: format!("`{}` is called here", data.callee),
+                reason: CauseReason::CalledHere {
+                    callee: data.callee.clone(),
+                },
                 loc: data.call,
             });
             site = data.parent.unwrap_or(ir::Site(0));
         }
         steps.reverse();
         steps
-    }
-
-    /// "because of `threadIdx.x`": the end of a chain in a few words.
-    fn because(steps: &[CauseStep]) -> String {
-        steps
-            .last()
-            .map(|step| format!(": {}", step.text))
-            .unwrap_or_default()
     }
 
     /// Whether a value differs only as far as the callers of a device function make it: then it is their finding.
@@ -283,26 +279,25 @@ impl<'a> Context<'a> {
             .is_some_and(|value| self.left_to_callers(value))
     }
 
-    /// The name of a memory object or variable for a message: "`name`", or the fallback.
-    fn quoted(name: &str, fallback: &str) -> String {
-        if name.is_empty() {
-            fallback.to_string()
-        } else {
-            format!("`{name}`")
+    fn finding(
+        &self,
+        code: Code,
+        tier: Tier,
+        loc: Loc,
+        reason: FindingReason,
+        related: Vec<CauseStep>,
+    ) -> Finding {
+        Finding {
+            code,
+            tier,
+            loc,
+            language: self.function.language,
+            reason,
+            related,
+            calls: Vec::new(),
+            witness: None,
+            assumption: SmolStr::default(),
         }
-    }
-}
-
-fn finding(code: Code, tier: Tier, loc: Loc, message: String, related: Vec<CauseStep>) -> Finding {
-    Finding {
-        code,
-        tier,
-        loc,
-        message,
-        related,
-        calls: Vec::new(),
-        witness: None,
-        fix: None,
     }
 }
 

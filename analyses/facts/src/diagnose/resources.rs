@@ -1,10 +1,10 @@
 //! Rules about arrays of resources: an index that differs within a wave must be marked, one that does not need not be.
 
-use super::{Context, finding};
+use super::Context;
 use crate::model::*;
+use crate::reason::FindingReason;
 use ir::{Convert, Function, Inst, Loc, Op, Value};
-
-const MARK: &str = "NonUniformResourceIndex";
+use smol_str::SmolStr;
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     for (block, inst) in cx.instructions() {
@@ -24,46 +24,29 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
             && !cx.left_to_callers(index)
         {
             let related = cx.chain(index, block);
-            let message = format!(
-                "the index of {} differs between the lanes of a wave{}; wrap it in `{MARK}`",
-                Context::quoted(&array, "this array of resources"),
-                Context::because(&related)
-            );
-            out.push(finding(
-                Code::NonuniformResourceIndex,
-                Tier::Warning,
-                data.loc,
-                message,
-                related,
-            ));
+            let reason = FindingReason::ResourceIndexDiffers { array };
+            let code = Code::NonuniformResourceIndex;
+            out.push(cx.finding(code, Tier::Warning, data.loc, reason, related));
         } else if non_uniform_marked
             && uniform
             && let Some(mark) = written_mark(cx.function, index)
         {
-            let message = format!(
-                "the index of {} is the same in all lanes of a wave: the mark costs a loop on hardware with scalar descriptors",
-                Context::quoted(&array, "this array of resources")
-            );
-            out.push(finding(
-                Code::NeedlessNonuniform,
-                Tier::Hint,
-                mark,
-                message,
-                Vec::new(),
-            ));
+            let reason = FindingReason::ResourceMarkNeedless { array };
+            let code = Code::NeedlessNonuniform;
+            out.push(cx.finding(code, Tier::Hint, mark, reason, Vec::new()));
         }
     }
 }
 
-fn resource_name(function: &Function, inst: Inst) -> String {
+fn resource_name(function: &Function, inst: Inst) -> SmolStr {
     match function.insts[inst]
         .args
         .first()
         .and_then(|&base| function.defining(base))
         .map(|d| &d.op)
     {
-        Some(Op::SymbolAddress(symbol)) => function.symbols[*symbol].name.to_string(),
-        _ => String::new(),
+        Some(Op::SymbolAddress(symbol)) => function.symbols[*symbol].name.clone(),
+        _ => SmolStr::default(),
     }
 }
 

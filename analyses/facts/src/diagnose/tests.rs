@@ -1,6 +1,6 @@
 //! Each rule on PTX: what it says, and a neighbour about which it is silent. The CUDA fixtures test the same from source.
 
-use crate::{Code, Options, Tier, analyze_module, diagnose};
+use crate::{Code, FindingReason, Options, Tier, analyze_module, diagnose};
 
 fn found(text: &str) -> Vec<(Code, Tier)> {
     let mut all = Vec::new();
@@ -197,9 +197,10 @@ fn an_exchange_by_all_lanes_is_contention() {
     let facts = analyze_module(&lowered.module, &Options::default());
     let told = diagnose(&lowered.module, &facts);
     let contention = told.iter().find(|f| f.code == Code::AtomicSameAddress);
-    assert!(
-        contention.is_some_and(|f| f.message.contains("contend") && !f.message.contains("reduce"))
-    );
+    assert!(contention.is_some_and(|f| matches!(
+        f.reason,
+        FindingReason::AtomicContention { exchange: true, .. }
+    )));
 }
 
 /// A remainder or a mask of the thread's index names as many lanes as have it.

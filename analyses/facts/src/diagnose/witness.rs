@@ -11,6 +11,7 @@
 
 use super::Context;
 use crate::model::{CauseStep, Scope, Witness};
+use crate::reason::{CauseReason, ThreadPlace};
 use ir::numbers;
 use ir::{Edge, EntityVec, FunctionKind, Inst, Op, Special, Terminator, Type, Value};
 use smol_str::SmolStr;
@@ -128,38 +129,15 @@ pub(super) fn witness(
 
 /// The witness as a step behind those that tell why lanes part.
 pub(super) fn step(cx: &Context<'_>, inst: Inst, witness: &Witness) -> CauseStep {
-    let name = |[x, y, z]: [u32; 3]| match witness.block {
-        [_, 1, 1] => format!("thread {x}"),
-        [_, _, 1] => format!("thread ({x}, {y})"),
-        _ => format!("thread ({x}, {y}, {z})"),
-    };
-    let [here, away] = witness.threads.map(name);
-    let [most, least] = witness.times;
-    let who = match (most, least) {
-        (1, 0) => format!("{here} comes here and {away} does not"),
-        (_, 0) => format!("{here} comes here {most} times and {away} does not"),
-        _ => format!("{here} comes here {most} times and {away} {least} times"),
-    };
-    let [x, y, z] = witness.block;
-    let mut launch: Vec<String> = witness
-        .numbers
-        .iter()
-        .map(|(name, number)| format!("`{name}` is {number}"))
-        .collect();
-    if (0..3).any(|axis| cx.size(axis).is_none()) {
-        let size = match [x, y, z] {
-            [_, 1, 1] => format!("{x}"),
-            [_, _, 1] => format!("{x} × {y}"),
-            _ => format!("{x} × {y} × {z}"),
-        };
-        launch.push(format!("the workgroup has {size} threads"));
-    }
-    let launch = match launch.as_slice() {
-        [] => String::new(),
-        some => format!(", where {}", some.join(" and ")),
+    let size = witness.block;
+    let reason = CauseReason::Example {
+        threads: witness.threads.map(|thread| ThreadPlace { thread, size }),
+        times: witness.times,
+        numbers: witness.numbers.clone(),
+        sized: (0..3).any(|axis| cx.size(axis).is_none()),
     };
     CauseStep {
-        text: format!("for instance {who}{launch}"),
+        reason,
         loc: cx.function.insts[inst].loc,
     }
 }

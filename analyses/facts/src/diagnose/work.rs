@@ -2,9 +2,10 @@
 
 use super::memory::values_read;
 use super::partial::Partial;
-use super::{Context, convergence, finding};
+use super::{Context, convergence};
 use crate::cost::is_folded;
 use crate::model::*;
+use crate::reason::FindingReason;
 use ir::{
     BinaryOp, Block, Convert, Function, FunctionKind, Inst, InstData, Language, Op, Terminator,
     Type, UnaryOp, Value, ValueDef,
@@ -196,16 +197,9 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         told.extend(tree);
-        let message = format!(
-            "every lane computes the same value from the kernel's parameters (about {sum} instructions, estimate); compute it once on the host and pass it"
-        );
-        out.push(finding(
-            Code::RedundantPerThreadWork,
-            Tier::Hint,
-            cx.function.insts[dearest].loc,
-            message,
-            Vec::new(),
-        ));
+        let reason = FindingReason::RedundantWork { instructions: sum };
+        let (code, loc) = (Code::RedundantPerThreadWork, cx.function.insts[dearest].loc);
+        out.push(cx.finding(code, Tier::Hint, loc, reason, Vec::new()));
     }
 }
 
@@ -303,25 +297,11 @@ fn double_by_accident(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let loc = tree.loc.unwrap_or(data.loc);
-        let what = if tree.operations == 0 {
-            "this comparison".to_string()
-        } else {
-            format!(
-                "{} operation{}",
-                tree.operations,
-                if tree.operations == 1 { "" } else { "s" }
-            )
+        let reason = FindingReason::DoubleByAccident {
+            operations: tree.operations,
         };
-        let message = format!(
-            "a literal without the suffix `f` makes {what} double precision between floats: 1/32 or 1/64 of the rate on many targets"
-        );
-        out.push(finding(
-            Code::Fp64ByAccident,
-            Tier::Hint,
-            loc,
-            message,
-            Vec::new(),
-        ));
+        let code = Code::Fp64ByAccident;
+        out.push(cx.finding(code, Tier::Hint, loc, reason, Vec::new()));
     }
 }
 

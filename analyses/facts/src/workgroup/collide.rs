@@ -2,7 +2,8 @@
 
 use super::terms::{Known, Row, Sum, Terms, equal};
 use super::walk::{Decisions, contained};
-use super::{AccessKind, Collision, Threads, Touching};
+use super::{Collision, Threads, Touching};
+use crate::reason::SharedAccess;
 use ir::cfg::ControlFlow;
 use ir::loops::LoopId;
 use ir::{Function, Inst};
@@ -26,7 +27,7 @@ pub(super) struct Execution {
     pub(super) number: u32,
     /// What parts lanes of a warp.
     pub(super) epoch: u32,
-    pub(super) kind: AccessKind,
+    pub(super) kind: SharedAccess,
     pub(super) volatile: bool,
     pub(super) bytes: u32,
     /// Around the access.
@@ -40,10 +41,10 @@ pub(super) struct Execution {
 
 impl Execution {
     fn writes(&self) -> bool {
-        self.kind != AccessKind::Read
+        self.kind != SharedAccess::Read
     }
     fn is_atomic(&self) -> bool {
-        self.kind == AccessKind::Atomic
+        self.kind == SharedAccess::Atomic
     }
     fn address(&self, thread: usize) -> Option<Known> {
         let at = self.touched.binary_search_by_key(&thread, |(t, _)| *t);
@@ -79,8 +80,8 @@ pub(super) struct Table {
 }
 
 struct Found {
-    first: (Inst, u32, AccessKind),
-    second: (Inst, u32, AccessKind),
+    first: (Inst, u32, SharedAccess),
+    second: (Inst, u32, SharedAccess),
     address: Known,
 }
 
@@ -147,7 +148,7 @@ impl Table {
                 order.insert(inst, (flow.position[block], at));
             }
         }
-        let touching = |(inst, thread, kind): (Inst, u32, AccessKind)| Touching {
+        let touching = |(inst, thread, kind): (Inst, u32, SharedAccess)| Touching {
             inst,
             thread: threads.coordinates(thread as usize),
             kind,
@@ -199,24 +200,24 @@ fn collide(
     if !contained(&a.decisions, &b.decisions) && !contained(&b.decisions, &a.decisions) {
         return false;
     }
-    if a.kind == AccessKind::Write && b.kind == AccessKind::Write {
+    if a.kind == SharedAccess::Write && b.kind == SharedAccess::Write {
         // What is not known may be the same.
         return a.writes_the_same(t, b, u) == Some(false);
     }
     let polled = (a.is_atomic() || b.is_atomic()) && a.loops.iter().any(|l| b.loops.contains(l));
-    if polled && (a.kind == AccessKind::Read || b.kind == AccessKind::Read) {
+    if polled && (a.kind == SharedAccess::Read || b.kind == SharedAccess::Read) {
         return false;
     }
     // The reader has written there before, maybe the same.
     let (writer, written_by, reader, read_by) = match a.kind {
-        AccessKind::Write => (a, t, b, u),
+        SharedAccess::Write => (a, t, b, u),
         _ => (b, u, a, t),
     };
     let address = reader.address(read_by);
-    writer.kind != AccessKind::Write
+    writer.kind != SharedAccess::Write
         || !kept.iter().any(|own| {
             let before = &executions[own.execution as usize];
-            before.kind == AccessKind::Write
+            before.kind == SharedAccess::Write
                 && before.number < reader.number
                 && before.address(read_by) == address
                 && before.writes_the_same(read_by, writer, written_by) != Some(false)

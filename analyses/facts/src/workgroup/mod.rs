@@ -28,6 +28,7 @@ mod terms;
 mod walk;
 
 use crate::model::FunctionFacts;
+use crate::reason::SharedAccess;
 use ir::{Function, FunctionKind, Inst, Language, Op, Space, Special};
 
 /// Values of lanes that are computed for a function.
@@ -51,19 +52,11 @@ pub(crate) struct Collision {
     pub(crate) symbol: Option<ir::Symbol>,
 }
 
-/// What an access does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AccessKind {
-    Read,
-    Write,
-    Atomic,
-}
-
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Touching {
     pub(crate) inst: Inst,
     pub(crate) thread: [u32; 3],
-    pub(crate) kind: AccessKind,
+    pub(crate) kind: SharedAccess,
 }
 
 /// The threads that stand for a workgroup.

@@ -6,8 +6,9 @@ use super::bounds::Bounds;
 use super::collide::{Execution, Table};
 use super::evaluate::{operation, special};
 use super::terms::{Atom, Known, Row, Terms};
-use super::{AccessKind, Collision, LANE_STEPS, Threads, WALKS};
+use super::{Collision, LANE_STEPS, Threads, WALKS};
 use crate::model::{FunctionFacts, Scope};
+use crate::reason::SharedAccess;
 use fixedbitset::FixedBitSet;
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
@@ -360,9 +361,9 @@ impl<'a> Walk<'a> {
                 number: self.executions,
                 epoch: self.epoch,
                 kind: match &data.op {
-                    Op::Load(_) => AccessKind::Read,
-                    Op::Atomic(..) => AccessKind::Atomic,
-                    _ => AccessKind::Write,
+                    Op::Load(_) => SharedAccess::Read,
+                    Op::Atomic(..) => SharedAccess::Atomic,
+                    _ => SharedAccess::Write,
                 },
                 volatile: access.volatile,
                 bytes: bytes.max(1),

@@ -14,23 +14,21 @@ mod memory;
 mod work;
 
 use super::source::functions;
-use facts::{Code, analyze_module, diagnose};
+use facts::{Code, FindingReason, analyze_module, diagnose};
 use syntax::c_family::Dialect;
 
-fn messages(text: &str, dialect: Dialect) -> Vec<(Code, String)> {
+fn reasons(text: &str, dialect: Dialect) -> Vec<(Code, FindingReason)> {
     let mut all = Vec::new();
     for (module, own) in functions(text, dialect) {
         let facts = analyze_module(&module, &own.options);
         let told = diagnose(&module, &facts);
-        all.extend(told.into_iter().map(|f| (f.code, f.message)));
+        all.extend(told.into_iter().map(|f| (f.code, f.reason)));
     }
     all
 }
 
 fn tells(text: &str, code: Code) -> bool {
-    messages(text, Dialect::Cuda)
-        .iter()
-        .any(|(c, _)| *c == code)
+    reasons(text, Dialect::Cuda).iter().any(|(c, _)| *c == code)
 }
 
 /// `body` in a kernel with arrays and numbers; `head` stands before it.

@@ -1,16 +1,16 @@
 //! Who waits for whom: lanes that end, lanes that wait elsewhere, tiles, and what a device function leaves to its callers.
 
 use super::source::functions;
-use facts::Code;
+use facts::{Code, FindingReason};
 use syntax::c_family::Dialect;
 
-/// Codes and messages of all that is found in the text's functions.
-fn found(text: &str) -> Vec<(Code, String)> {
+/// Codes and reasons of all that is found in the text's functions.
+fn found(text: &str) -> Vec<(Code, FindingReason)> {
     let all = functions(text, Dialect::Cuda);
     let findings = all
         .iter()
         .flat_map(|(module, facts)| facts::diagnose(module, std::slice::from_ref(facts)));
-    findings.map(|f| (f.code, f.message)).collect()
+    findings.map(|f| (f.code, f.reason)).collect()
 }
 
 fn kernel(before: &str, body: &str) -> String {
@@ -33,7 +33,7 @@ fn lanes_that_end_before_a_barrier() {
         let last = all
             .iter()
             .rfind(|(code, _)| *code == Code::DivergentBarrier);
-        last.map_or_else(String::new, |(_, message)| message.clone())
+        last.map(|(_, reason)| reason.clone())
     };
     for rest in [
         "",
@@ -43,10 +43,13 @@ fn lanes_that_end_before_a_barrier() {
         "for (int i = 0; i < n; i++) o[i] = 1;",
         "int r; asm(\"mov.u32 %0, %1;\" : \"=r\"(r) : \"r\"(n)); o[t] = r;",
     ] {
-        let message = said("", "s[t] = v;", rest);
-        assert!(message.contains("end before"), "{rest}: {message}");
+        let reason = said("", "s[t] = v;", rest);
+        assert!(
+            matches!(reason, Some(FindingReason::EndsBeforeBarrier { .. })),
+            "{rest}: {reason:?}"
+        );
         // Nothing that they would have written is missing.
-        assert_eq!(said("", "", rest), "");
+        assert_eq!(said("", "", rest), None);
     }
     for (before, rest) in [
         ("", "__syncthreads();"),
@@ -57,8 +60,11 @@ fn lanes_that_end_before_a_barrier() {
         ("__device__ int f(int);", "o[t] = f(n);"),
         ("", "asm volatile(\"foo %0;\" :: \"r\"(n));"),
     ] {
-        let message = said(before, "", rest);
-        assert!(message.contains("only a part"), "{rest}: {message}");
+        let reason = said(before, "", rest);
+        assert!(
+            matches!(reason, Some(FindingReason::BarrierSplit { .. })),
+            "{rest}: {reason:?}"
+        );
     }
 }
 
@@ -94,7 +100,7 @@ fn tiles_that_are_torn() {
         );
         let all = found(&text);
         let torn = all.iter().filter(|(code, _)| *code == Code::WarpSyncMask);
-        torn.map(|(_, message)| message.clone()).collect::<Vec<_>>()
+        torn.map(|(_, reason)| reason.clone()).collect::<Vec<_>>()
     };
     for body in [
         "if (t % 2) v = tile.shfl_down(t, 1);",
@@ -104,7 +110,10 @@ fn tiles_that_are_torn() {
     ] {
         let torn = told(32, body);
         assert_eq!(torn.len(), 1, "{body}: {torn:?}");
-        assert!(torn[0].contains("all 32 lanes of `tile`"), "{torn:?}");
+        assert!(
+            matches!(&torn[0], FindingReason::TileTorn { group, lanes: 32 } if group == "tile"),
+            "{torn:?}"
+        );
         // Half a warp may be here as a whole.
         assert_eq!(told(16, body).len(), 0, "{body}");
         // Nor is one of several warps followed.
@@ -121,7 +130,7 @@ fn tiles_that_are_torn() {
         "if (t >= n) return; v = tile.shfl_down(t, 1);",
         "if (t == 0) v = tile.shfl_down(t, 1);",
     ] {
-        assert_eq!(told(32, body), [""; 0], "{body}");
+        assert_eq!(told(32, body), [], "{body}");
     }
 }
 

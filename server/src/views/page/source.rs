@@ -13,7 +13,7 @@ use crate::program::{self, Language, own_items};
 use crate::views::report::CauseRow;
 use crate::views::text::class_name;
 use crate::views::tokens::{TokenType, tokens};
-use crate::views::{costs, hints, text, zeros};
+use crate::views::{costs, hints, reasons, text, zeros};
 use facts::{Class, words};
 use ir::{BindingKind, BranchKind, Function, Loc, Space};
 use syntax::{FileId, LineIndex, Span};
@@ -246,7 +246,7 @@ impl Teller<'_> {
                     value.block,
                 );
                 because = (steps.iter().take(MOST_STEPS))
-                    .map(|step| self.cause(&step.text, step.place))
+                    .map(|step| self.cause(&reasons::clause(&step.reason), step.place))
                     .collect();
             }
             let fact = FactRow {

@@ -3,9 +3,9 @@
 use super::is_one_thread;
 use super::loops::{is_not_followed, left_to_an_instantiation};
 use crate::diagnose::partial::Partial;
-use crate::diagnose::{Context, finding, rounds, together};
+use crate::diagnose::{Context, rounds, together};
 use crate::model::*;
-use crate::words;
+use crate::reason::{BarrierName, FindingReason};
 use ir::{
     Barrier, Block, Function, FunctionKind, Inst, IntCondition, Language, Op, Space, Special,
     Terminator, Value,
@@ -70,33 +70,33 @@ pub(super) fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         {
             continue;
         }
-        let group = match whole_grid {
-            true => "grid",
-            false => words::workgroup(cx.function.language),
-        };
         let mut related = cx.branch_chain(branch);
-        let because = Context::because(&related);
         related.splice(
             0..0,
             cx.calls_to(barrier.loc, cx.function.blocks[branch].loc),
         );
-        let (code, message) = if in_loop {
-            let text = format!(
-                "{name} stands in a loop that the threads of the {group} leave in different iterations{because}"
-            );
-            (Code::BarrierInDivergentLoop, text)
-        } else {
-            (
+        let (code, reason) = match in_loop {
+            true => (
+                Code::BarrierInDivergentLoop,
+                FindingReason::BarrierInLoop {
+                    barrier: name,
+                    whole_grid,
+                },
+            ),
+            false => (
                 Code::DivergentBarrier,
-                format!("{name} is reached by only a part of the {group}'s threads{because}"),
-            )
+                FindingReason::BarrierSplit {
+                    barrier: name,
+                    whole_grid,
+                },
+            ),
         };
         let tier = if provably_splits(cx, branch) {
             Tier::Error
         } else {
             Tier::Warning
         };
-        let told = finding(code, tier, barrier.loc, message, related);
+        let told = cx.finding(code, tier, barrier.loc, reason, related);
         split.push((branch, block, (!whole_grid).then_some(barrier.inst), told));
     }
     // What stands in front of a branch in a loop is reached by the way back, and not at all by threads that have missed a
@@ -147,14 +147,10 @@ fn returns_from_within(cx: &Context<'_>, partial: &Partial, branch: Block) -> bo
 }
 
 /// Threads that have ended are not waited for: what they would have written is missing, that is all.
-fn ends_before(cx: &Context<'_>, loc: ir::Loc, branch: Block, name: &str) -> Finding {
+fn ends_before(cx: &Context<'_>, loc: ir::Loc, branch: Block, barrier: BarrierName) -> Finding {
     let related = cx.branch_chain(branch);
-    let message = format!(
-        "some threads of the {} end before {name}, which waits for the others only{}",
-        words::workgroup(cx.function.language),
-        Context::because(&related)
-    );
-    finding(Code::DivergentBarrier, Tier::Hint, loc, message, related)
+    let reason = FindingReason::EndsBeforeBarrier { barrier };
+    cx.finding(Code::DivergentBarrier, Tier::Hint, loc, reason, related)
 }
 
 /// Behind the branch on which threads end, the others still write what the group shares: there the part of those that have
@@ -233,31 +229,29 @@ fn guarded_barrier(cx: &Context<'_>, barrier: &BarrierFact, out: &mut Vec<Findin
     if cx.left_to_callers(guard) {
         return;
     }
-    let name = barrier_name(cx.function, barrier.inst);
     let related = cx.chain(guard, block);
-    let message = format!(
-        "{name} is executed by the threads of the workgroup whose predicate holds only{}",
-        Context::because(&related)
-    );
+    let reason = FindingReason::BarrierUnderPredicate {
+        barrier: barrier_name(cx.function, barrier.inst),
+    };
     let code = Code::DivergentBarrier;
-    let told = finding(code, Tier::Warning, barrier.loc, message, related);
+    let told = cx.finding(code, Tier::Warning, barrier.loc, reason, related);
     out.push(told.with_witness(cx, barrier.inst, Scope::Workgroup, None));
 }
 
-fn barrier_name(function: &Function, inst: Inst) -> &'static str {
+fn barrier_name(function: &Function, inst: Inst) -> BarrierName {
     match (function.language, &function.insts[inst].op) {
-        (Language::Cuda, Op::Barrier(Barrier::Workgroup)) => "`__syncthreads()`",
-        (Language::Cuda, Op::Barrier(Barrier::WorkgroupAnd)) => "`__syncthreads_and()`",
-        (Language::Cuda, Op::Barrier(Barrier::WorkgroupOr)) => "`__syncthreads_or()`",
-        (Language::Cuda, Op::Barrier(Barrier::WorkgroupCount)) => "`__syncthreads_count()`",
+        (Language::Cuda, Op::Barrier(Barrier::Workgroup)) => BarrierName::Threads,
+        (Language::Cuda, Op::Barrier(Barrier::WorkgroupAnd)) => BarrierName::ThreadsAnd,
+        (Language::Cuda, Op::Barrier(Barrier::WorkgroupOr)) => BarrierName::ThreadsOr,
+        (Language::Cuda, Op::Barrier(Barrier::WorkgroupCount)) => BarrierName::ThreadsCount,
         (Language::Cuda, Op::Barrier(Barrier::Grid)) => {
             match function.insts[inst].args.is_empty() {
-                true => "the cluster's barrier",
-                false => "the grid's `sync()`",
+                true => BarrierName::Cluster,
+                false => BarrierName::Grid,
             }
         }
-        (Language::Ptx, _) => "the barrier",
-        _ => "the group barrier",
+        (Language::Ptx, _) => BarrierName::Instruction,
+        _ => BarrierName::Group,
     }
 }
 

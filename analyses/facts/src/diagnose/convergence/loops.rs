@@ -2,18 +2,16 @@
 
 use super::in_one_lane;
 use crate::diagnose::partial::Partial;
-use crate::diagnose::{Context, arrays, finding, memory, rounds, together};
+use crate::diagnose::{Context, arrays, memory, rounds, together};
 use crate::model::*;
 use crate::open::left_open;
-use crate::words;
+use crate::reason::FindingReason;
 use ir::{BinaryOp, Block, Function, Inst, Op, Space, Special, Value, ValueDef};
 use std::ops::Range;
 
 /// Rounds that are not worth to be told of.
 const FEW: u64 = 4;
 
-/// Loops that the lanes of a warp leave in different iterations, when the difference can be more than one round and
-/// the body has something to wait for.
 /// The branch by which the lanes of a loop with a divergent trip count leave it.
 pub(in crate::diagnose) fn deciding_exit(cx: &Context<'_>, fact: &LoopFact) -> Option<Block> {
     match fact.cause {
@@ -27,6 +25,8 @@ pub(in crate::diagnose) fn deciding_exit(cx: &Context<'_>, fact: &LoopFact) -> O
     }
 }
 
+/// Loops that the lanes of a warp leave in different iterations, when the difference can be more than one round and
+/// the body has something to wait for.
 pub(super) fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
     for fact in &cx.facts.loops {
         if fact.trip != Class::Divergent && fact.trip != Class::Affine {
@@ -65,18 +65,8 @@ pub(super) fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
             continue;
         }
         let related = cx.branch_chain(exit);
-        let message = format!(
-            "the {} repeats this loop until its slowest lane is done{}",
-            words::warp(cx.function.language),
-            Context::because(&related)
-        );
-        out.push(finding(
-            Code::DivergentLoop,
-            Tier::Hint,
-            fact.loc,
-            message,
-            related,
-        ));
+        let (code, reason) = (Code::DivergentLoop, FindingReason::LoopDiverges);
+        out.push(cx.finding(code, Tier::Hint, fact.loc, reason, related));
     }
 }
 

@@ -3,9 +3,10 @@
 use super::loops::{is_not_followed, left_to_an_instantiation};
 use super::single_lane;
 use crate::diagnose::partial::Partial;
-use crate::diagnose::{Context, collective, finding, rounds, together};
+use crate::diagnose::{Context, collective, rounds, together};
 use crate::model::*;
-use ir::{Block, Function, FunctionKind, Inst, Language, Op, Terminator, WarpKind};
+use crate::reason::FindingReason;
+use ir::{Block, Function, FunctionKind, Inst, Op, Terminator, WarpKind};
 
 /// A constant full mask where running lanes are absent.
 pub(super) fn mask_names_absent_lanes(
@@ -38,21 +39,14 @@ pub(super) fn mask_names_absent_lanes(
         return false;
     }
     let related = cx.branch_chain(branch);
-    let who = match collective::group_named(cx, inst) {
-        Some((group, _)) => format!("all lanes of `{group}` are waited for"),
-        None => format!("the mask {:#010x} names all lanes", mask as u32),
+    let reason = match collective::group_named(cx, inst) {
+        Some((group, _)) => FindingReason::GroupTorn {
+            group: group.into(),
+        },
+        None => FindingReason::MaskNamesAbsent { mask: mask as u32 },
     };
-    let message = format!(
-        "{who}, but lanes that go the other way at the branch do not come here{}",
-        Context::because(&related)
-    );
-    let told = finding(
-        Code::WarpSyncMask,
-        Tier::Warning,
-        data.loc,
-        message,
-        related,
-    );
+    let code = Code::WarpSyncMask;
+    let told = cx.finding(code, Tier::Warning, data.loc, reason, related);
     out.push(told.with_witness(cx, inst, Scope::Subgroup, None));
     true
 }
@@ -117,11 +111,12 @@ pub(super) fn mask_leaves_out_callers(
     if cx.function.kind != FunctionKind::Kernel || data.guard.is_some() {
         return false;
     }
-    let mask = u128::from(mask as u32);
+    let mask = mask as u32;
+    let named = u128::from(mask);
     let threads = (0..3).try_fold(1u64, |all, axis| Some(all * u64::from(cx.size(axis)?)));
     let there = u64::from(cx.warp_size().min(32)).min(threads.unwrap_or(u64::MAX));
     let mut callers = (1u128 << there) - 1;
-    if callers & !mask == 0 {
+    if callers & !named == 0 {
         return false;
     }
     let edges = warp.edges_to(block);
@@ -137,7 +132,7 @@ pub(super) fn mask_leaves_out_callers(
         };
         callers &= if then.block == target { lanes } else { !lanes };
     }
-    let missing = callers & !mask;
+    let missing = callers & !named;
     if missing == 0 {
         return false;
     }
@@ -149,36 +144,9 @@ pub(super) fn mask_leaves_out_callers(
         true => Tier::Hint,
         false => Tier::Warning,
     };
-    let message = format!(
-        "{} come here and have no bit in the mask {mask:#010x}: every lane that calls must be named in it, else the result is undefined",
-        lane_list(missing)
-    );
-    out.push(finding(
-        Code::WarpSyncMask,
-        tier,
-        data.loc,
-        message,
-        related,
-    ));
+    let reason = FindingReason::MaskLeavesOut { missing, mask };
+    out.push(cx.finding(Code::WarpSyncMask, tier, data.loc, reason, related));
     true
-}
-
-/// `lane 3`, `lanes 8 to 15`, `lanes 0, 2, 4, ..`.
-pub(in crate::diagnose) fn lane_list(set: u128) -> String {
-    let lanes: Vec<u32> = (0..u128::BITS)
-        .filter(|lane| set >> lane & 1 == 1)
-        .collect();
-    match lanes.as_slice() {
-        [one] => format!("lane {one}"),
-        [first, .., last] if last - first + 1 == lanes.len() as u32 => {
-            format!("lanes {first} to {last}")
-        }
-        several => {
-            let shown: Vec<String> = several.iter().take(3).map(u32::to_string).collect();
-            let more = if several.len() > 3 { ", .." } else { "" };
-            format!("lanes {}{more}", shown.join(", "))
-        }
-    }
 }
 
 /// Reads from a fixed lane where that lane may be absent.
@@ -225,15 +193,8 @@ pub(super) fn inactive_source(
         return;
     }
     let related = cx.branch_chain(branch);
-    let remedy = match cx.function.language {
-        Language::Hlsl => "; `WaveReadLaneFirst` reads a lane that is here",
-        _ => "",
-    };
-    let message = format!(
-        "lane {lane} may be inactive here, then the value is undefined{remedy}{}",
-        Context::because(&related)
-    );
+    let reason = FindingReason::LaneMayBeInactive { lane };
     let code = Code::ShuffleInactiveSource;
-    let told = finding(code, Tier::Warning, data.loc, message, related);
+    let told = cx.finding(code, Tier::Warning, data.loc, reason, related);
     out.push(told.with_witness(cx, inst, Scope::Subgroup, u32::try_from(lane).ok()));
 }

@@ -4,9 +4,9 @@ use super::is_of_unknown_size;
 use crate::active::is_rank;
 use crate::diagnose::partial::Partial;
 use crate::diagnose::rounds::below;
-use crate::diagnose::{Context, arrays, convergence, finding};
+use crate::diagnose::{Context, arrays, convergence};
 use crate::model::*;
-use crate::words;
+use crate::reason::FindingReason;
 use ir::lower::c_family::builtins::hlsl::extensions;
 use ir::{
     AtomicOp, BinaryOp, Block, Function, FunctionKind, Inst, IntCondition, Language, Op,
@@ -110,29 +110,14 @@ pub(super) fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
         }) {
             continue;
         }
-        let lanes = access.lanes;
-        let warp = words::warp(cx.function.language);
-        let who = match access.partial {
-            true => format!("{lanes} lanes"),
-            false => "all lanes".to_owned(),
+        let reason = FindingReason::AtomicContention {
+            base: access.base.clone(),
+            lanes: access.partial.then_some(access.lanes),
+            most: access.lanes,
+            exchange: matches!(op, AtomicOp::Exchange | AtomicOp::CompareExchange),
         };
-        let base = Context::quoted(&access.base, "memory");
-        let message = match op {
-            // What locks are made of: there is nothing to reduce.
-            AtomicOp::Exchange | AtomicOp::CompareExchange => format!(
-                "{who} of a {warp} contend for one address of {base}: up to {lanes} operations one after the other; where it is a lock, let one lane a {warp} take it"
-            ),
-            _ => format!(
-                "{who} of a {warp} update one address of {base}: up to {lanes} operations one after the other; reduce within the {warp} first"
-            ),
-        };
-        out.push(finding(
-            Code::AtomicSameAddress,
-            Tier::Hint,
-            access.loc,
-            message,
-            Vec::new(),
-        ));
+        let code = Code::AtomicSameAddress;
+        out.push(cx.finding(code, Tier::Hint, access.loc, reason, Vec::new()));
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::{is_of_unknown_size, of_rows};
 use crate::diagnose::partial::Partial;
-use crate::diagnose::{Context, finding, side_by_side};
+use crate::diagnose::{Context, side_by_side};
 use crate::model::*;
+use crate::reason::{BankRemedy, FindingReason};
 use ir::{BinaryOp, Block, Function, Op, Space, Special, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,7 +27,7 @@ pub(super) fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let least = if access.stride_bytes.is_some() { 2 } else { 4 };
         let Some(ways) = access.bank_ways.filter(|&ways| ways >= least) else {
             if access.bank_ways.is_none() && !cx.left_to_callers(access.address) {
-                symbolic_banks(access, out);
+                symbolic_banks(cx, access, out);
             }
             continue;
         };
@@ -57,32 +58,23 @@ pub(super) fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Some(ways) => ways,
             None => ways,
         };
-        let stride = access
-            .stride_bytes
-            .map(|s| format!(" (stride {s} bytes)"))
-            .unwrap_or_default();
         // One component of wide elements: rows that are longer by an element leave it in the same banks.
         let of_wide = access.granule.is_some_and(|granule| {
             granule > access.bytes && granule < 32 && ways <= granule.div_ceil(4)
         });
-        let advice = match access.stride_bytes.map(i64::unsigned_abs) {
+        let remedy = match access.stride_bytes.map(i64::unsigned_abs) {
             // A row has at least the words of a quarter of the banks; what is shorter is a structure or a vector.
-            Some(distance) if distance < 32 => "; keep its components in arrays of their own",
-            None if of_wide => "; keep its components in arrays of their own",
-            None if ways == 2 => "",
+            Some(distance) if distance < 32 => BankRemedy::SplitComponents,
+            None if of_wide => BankRemedy::SplitComponents,
+            None if ways == 2 => BankRemedy::None,
             // Rows that begin one element later each may still meet: `(lane % 4) * 2 * width + lane / 4`.
             None if wide.is_none() && access.padded_ways.is_some_and(|left| left * 2 > ways) => {
-                "; pad the row by more than one element, or permute its elements"
+                BankRemedy::PadOrPermute
             }
             // A row stays aligned for its wide accesses.
-            _ if access.bytes == 16 || wide.is_some() => "; pad the row by 16 bytes",
-            _ if access.bytes == 8 => "; pad the row by 8 bytes",
-            _ => "; pad the row by one element",
-        };
-        // Wide accesses are made in pieces of the warp, each of which has the conflict.
-        let passes = match access.bytes {
-            ..=4 if wide.is_none() => "passes",
-            _ => "times the passes",
+            _ if access.bytes == 16 || wide.is_some() => BankRemedy::PadBytes(16),
+            _ if access.bytes == 8 => BankRemedy::PadBytes(8),
+            _ => BankRemedy::PadElement,
         };
         // A few lanes may be fewer still.
         let some = access.partial
@@ -90,21 +82,18 @@ pub(super) fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 let warp = warp.get_or_insert_with(|| cx.partial(Scope::Subgroup));
                 some_lanes_of_a_block(cx, warp, block)
             });
-        let takes = match some {
-            true => "takes up to",
-            false => "takes",
+        let reason = FindingReason::BankConflict {
+            base: access.base.clone(),
+            ways,
+            stride: access.stride_bytes,
+            whole_rows: rows,
+            at_most: some,
+            // Wide accesses are made in pieces of the warp.
+            in_pieces: access.bytes > 4 || wide.is_some(),
+            remedy,
         };
-        let message = format!(
-            "{ways}-way bank conflict{stride}{rows}: the access to {} {takes} {ways} {passes}{advice}",
-            Context::quoted(&access.base, "shared memory")
-        );
-        out.push(finding(
-            Code::BankConflict,
-            Tier::Hint,
-            access.loc,
-            message,
-            Vec::new(),
-        ));
+        let code = Code::BankConflict;
+        out.push(cx.finding(code, Tier::Hint, access.loc, reason, Vec::new()));
     }
 }
 
@@ -137,7 +126,7 @@ fn counts_blocks(function: &Function, condition: Value) -> bool {
 }
 
 /// `8*s`: whatever the uniform factor is, lanes that are as far apart as the constant one says share banks.
-fn symbolic_banks(access: &AccessFact, out: &mut Vec<Finding>) {
+fn symbolic_banks(cx: &Context<'_>, access: &AccessFact, out: &mut Vec<Finding>) {
     let Some((factor, name)) = access.stride_text.split_once('*') else {
         return;
     };
@@ -155,12 +144,13 @@ fn symbolic_banks(access: &AccessFact, out: &mut Vec<Finding>) {
         return;
     }
     let most = access.lanes.min(32);
-    let message = format!(
-        "bank conflicts (stride `{}` bytes): the access to {} takes at least {} passes when all lanes are there, and up to {most} as `{name}` grows; let neighbouring lanes access neighbouring words",
-        access.stride_text,
-        Context::quoted(&access.base, "shared memory"),
-        (factor / dense).min(u64::from(most)),
-    );
+    let reason = FindingReason::BankConflictSymbolic {
+        base: access.base.clone(),
+        stride: access.stride_text.clone(),
+        factor: name.into(),
+        least: (factor / dense).min(u64::from(most)),
+        most,
+    };
     let code = Code::BankConflict;
-    out.push(finding(code, Tier::Hint, access.loc, message, Vec::new()));
+    out.push(cx.finding(code, Tier::Hint, access.loc, reason, Vec::new()));
 }

@@ -1,8 +1,15 @@
 //! Arrays in local memory and among registers.
 
-use super::{kernel, messages, tells};
-use facts::Code;
+use super::{kernel, reasons, tells};
+use facts::{ArrayPlace, Code, FindingReason};
 use syntax::c_family::Dialect;
+
+fn place(reason: &FindingReason) -> ArrayPlace {
+    match reason {
+        FindingReason::ArrayIndexed { place, .. } => *place,
+        other => panic!("{other:?}"),
+    }
+}
 
 #[test]
 fn fragments_in_unrolled_loops_of_a_template() {
@@ -77,12 +84,12 @@ fn arrays_in_local_memory_and_among_registers() {
             "float a[{size}]; for (int i = 0; i < {size}; ++i) a[i] = in[i * m];
              float s = 0; {body} out[threadIdx.x] = s;"
         );
-        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let told = reasons(&kernel("", &body), Dialect::Cuda).into_iter();
         let arrays = told.filter(|(code, _)| *code == Code::LocalArrayDynamicIndex);
-        arrays.map(|(_, message)| message).collect::<String>()
+        arrays.map(|(_, reason)| place(&reason)).collect::<Vec<_>>()
     };
-    let in_memory = |size, body| of(size, body).ends_with("live in local memory, not in registers");
-    let selects = |size, body| of(size, body).contains("a chain of selects among registers");
+    let in_memory = |size, body| of(size, body).last() == Some(&ArrayPlace::LocalMemory);
+    let selects = |size, body| of(size, body).contains(&ArrayPlace::Selects);
     let lone = "s = a[count[threadIdx.x]];";
     assert!(selects(8, lone) && selects(64, lone) && in_memory(128, lone));
     let walk = "for (int j = 0; j < n; ++j) s += a[j] * j;";
@@ -187,8 +194,8 @@ fn an_array_of_one_element_has_one_index() {
 fn memory_of_the_block_in_hip() {
     let body = "HIP_DYNAMIC_SHARED(int, rows) int* own = &rows[threadIdx.x * n];
                 for (int i = 0; i < m; ++i) own[i] = count[i]; out[threadIdx.x] = own[m];";
-    let told = messages(&kernel("", body), Dialect::Cuda);
-    let local = |(code, _): &&(Code, String)| *code == Code::LocalArrayDynamicIndex;
+    let told = reasons(&kernel("", body), Dialect::Cuda);
+    let local = |(code, _): &&(Code, FindingReason)| *code == Code::LocalArrayDynamicIndex;
     assert!(told.iter().find(local).is_none(), "{told:?}");
 }
 
@@ -253,13 +260,13 @@ fn arrays_of_an_open_length_may_be_chosen_from() {
                out[threadIdx.x] = at[n];
              }}"
         );
-        let all = messages(&text, Dialect::Cuda);
+        let all = reasons(&text, Dialect::Cuda);
         let mut arrays = all
             .into_iter()
             .filter(|(code, _)| *code == Code::LocalArrayDynamicIndex);
         arrays
             .next()
-            .map(|(_, message)| message.contains("selects"))
+            .map(|(_, reason)| place(&reason) == ArrayPlace::Selects)
     };
     assert_eq!(told("AXES"), Some(true));
     assert_eq!(told("12"), Some(false));
@@ -277,13 +284,13 @@ fn arrays_that_a_loop_also_names_are_not_said_to_be_in_memory() {
              }}
              for (int i = 0; i < {elements}; ++i) out[i] = f[i];"
         );
-        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let told = reasons(&kernel("", &body), Dialect::Cuda).into_iter();
         let mut told = told.filter(|(code, _)| *code == Code::LocalArrayDynamicIndex);
-        told.next().map_or(String::new(), |(_, message)| message)
+        told.next().map(|(_, reason)| place(&reason))
     };
     let named =
         |elements: u32| format!("for (int j = 0; j < {elements}; ++j) if (f[j] < 1.0f) m = j;");
-    assert!(of(8, &named(8)).contains("chain of selects"));
-    assert!(of(8, "").contains("live in local memory, not in registers"));
-    assert!(of(64, &named(64)).contains("live in local memory, not in registers"));
+    assert_eq!(of(8, &named(8)), Some(ArrayPlace::Selects));
+    assert_eq!(of(8, ""), Some(ArrayPlace::LocalMemory));
+    assert_eq!(of(64, &named(64)), Some(ArrayPlace::LocalMemory));
 }

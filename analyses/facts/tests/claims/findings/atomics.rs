@@ -1,7 +1,7 @@
 //! Atomic operations of a warp on one address.
 
-use super::{kernel, messages, tells};
-use facts::Code;
+use super::{kernel, reasons, tells};
+use facts::{Code, FindingReason};
 use syntax::c_family::Dialect;
 
 #[test]
@@ -11,15 +11,15 @@ fn a_workgroup_has_no_more_lanes_than_threads() {
             "RWByteAddressBuffer u; cbuffer C {{ uint v; }}; [numthreads({size}, 1, 1)] void f(uint t : SV_GroupIndex) {{ u.InterlockedAdd(v, t); }}"
         )
     };
-    let of = |size| messages(&text(size), Dialect::Hlsl);
-    let [(Code::AtomicSameAddress, message)] = &of(2)[..] else {
-        panic!("{:?}", of(2));
+    let of = |size| reasons(&text(size), Dialect::Hlsl);
+    let lanes = |size| match &of(size)[..] {
+        [(Code::AtomicSameAddress, FindingReason::AtomicContention { lanes, most, .. })] => {
+            (*lanes, *most)
+        }
+        other => panic!("{other:?}"),
     };
-    assert!(
-        message.contains("2 lanes of a wave") && message.contains("up to 2"),
-        "{message}"
-    );
-    assert!(of(64)[0].1.contains("all lanes"));
+    assert_eq!(lanes(2), (Some(2), 2));
+    assert_eq!(lanes(64), (None, 32));
     assert_eq!(of(1), []);
 }
 
@@ -53,7 +53,7 @@ fn a_ticket_is_drawn_by_one_lane() {
             "int ticket = atomicAdd({drawn}, 1);
              if ({condition}) out[ticket] = atomicAdd(count + 1, threadIdx.x);"
         );
-        let told = messages(&kernel("", &body), Dialect::Cuda);
+        let told = reasons(&kernel("", &body), Dialect::Cuda);
         let same = told
             .iter()
             .filter(|(code, _)| *code == Code::AtomicSameAddress);
@@ -179,7 +179,7 @@ fn counters_in_functions_are_their_callers() {
                list[i] = first;
              }}"
         );
-        messages(&text, Dialect::Hlsl)
+        reasons(&text, Dialect::Hlsl)
             .iter()
             .any(|(code, _)| *code == Code::AtomicSameAddress)
     };
@@ -223,7 +223,7 @@ fn the_lane_whose_exchange_was_made() {
                  old = found;
              }}"
         );
-        let all = messages(&kernel("", &body), Dialect::Cuda);
+        let all = reasons(&kernel("", &body), Dialect::Cuda);
         let contended = all.iter();
         contended
             .filter(|(code, _)| *code == Code::AtomicSameAddress)

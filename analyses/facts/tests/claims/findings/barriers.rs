@@ -1,8 +1,8 @@
 //! Who comes to a barrier or takes part in a warp operation.
 
-use super::{kernel, messages, tells};
+use super::{kernel, reasons, tells};
 use crate::source::functions;
-use facts::{Code, Options, analyze_module, diagnose};
+use facts::{CauseReason, Code, FindingReason, Options, analyze_module, diagnose};
 use syntax::c_family::Dialect;
 
 #[test]
@@ -31,30 +31,40 @@ fn missing_threads_are_named_with_a_launch() {
         let (module, _) = functions(&text, Dialect::Cuda).remove(0);
         let facts = analyze_module(&module, &Options::default());
         let told = diagnose(&module, &facts);
-        let last = |f: &facts::Finding| f.related.last().map(|step| step.text.clone());
-        told.iter()
-            .filter(|f| f.witness.is_some())
-            .find_map(last)
-            .unwrap_or_default()
+        let mut examples = told.iter().filter(|f| f.witness.is_some());
+        examples.find_map(|f| match &f.related.last()?.reason {
+            CauseReason::Example {
+                threads,
+                times: [1, 0],
+                numbers,
+                sized: true,
+            } => {
+                assert!(threads.iter().all(|place| place.size == [64, 1, 1]));
+                let [here, away] = threads.map(|place| place.thread[0]);
+                let (name, number) = numbers.first()?;
+                Some((here, away, name.to_string(), *number))
+            }
+            other => panic!("{other:?}"),
+        })
     };
     assert_eq!(
         steps("if (threadIdx.x < n) { __syncthreads(); } out[threadIdx.x] = 1;"),
-        "for instance thread 0 comes here and thread 1 does not, where `n` is 1 and the workgroup has 64 threads"
+        Some((0, 1, "n".to_owned(), 1))
     );
     assert_eq!(
         steps("for (int i = threadIdx.x; i < n; i += 32) { __syncthreads(); out[i] = in[n - i]; }"),
-        "for instance thread 0 comes here and thread 1 does not, where `n` is 1 and the workgroup has 64 threads"
+        Some((0, 1, "n".to_owned(), 1))
     );
     assert_eq!(
         steps(
             "if (threadIdx.x >= 5 && threadIdx.x < m + 6) out[threadIdx.x] = __shfl_sync(0xffffffffu, n, 3);"
         ),
-        "for instance thread 5 comes here and thread 3 does not, where `m` is 1 and the workgroup has 64 threads"
+        Some((5, 3, "m".to_owned(), 1))
     );
     // Which threads come, only memory tells.
     assert_eq!(
         steps("if (in[threadIdx.x] > 0) { __syncthreads(); out[n] = 1; }"),
-        ""
+        None
     );
 }
 
@@ -161,7 +171,7 @@ fn a_split_is_told_behind_it() {
           __syncthreads();
         }
         __syncthreads(); out[threadIdx.x] = s[0];";
-    let told = messages(&kernel("", body), Dialect::Cuda);
+    let told = reasons(&kernel("", body), Dialect::Cuda);
     let barriers = told
         .iter()
         .filter(|(code, _)| *code == Code::BarrierInDivergentLoop);
@@ -300,7 +310,7 @@ fn waves_of_any_width_take_a_way_as_one() {
                }}
              }}"
         );
-        let told = messages(&text, Dialect::Hlsl);
+        let told = reasons(&text, Dialect::Hlsl);
         told.iter()
             .any(|(code, _)| *code == Code::ShuffleInactiveSource)
     };
@@ -328,9 +338,9 @@ fn a_lane_that_gives_up_waiting_has_ended() {
              }}"
         );
         tells(&kernel("", &body), Code::DivergentBarrier)
-            && messages(&kernel("", &body), Dialect::Cuda)
+            && reasons(&kernel("", &body), Dialect::Cuda)
                 .iter()
-                .any(|(_, text)| text.contains("only a part"))
+                .any(|(_, reason)| matches!(reason, FindingReason::BarrierSplit { .. }))
     };
     assert!(!of("return"));
     assert!(of("__syncthreads(); return"));
@@ -436,7 +446,7 @@ fn whole_tiles_of_the_block() {
              }}
              void f(float* i, int* o) {{ k<256><<<9, 256>>>(i, o, 7, 1); }}"
         );
-        let told = messages(&text, Dialect::Cuda);
+        let told = reasons(&text, Dialect::Cuda);
         told.iter().any(|(code, _)| {
             matches!(
                 code,
@@ -512,7 +522,7 @@ fn counts_behind_whole_rounds() {
              for (int j = 0; j < n; ++j) {{ if (begun > m) break; __syncthreads(); out[j] = begun; }}
              __syncthreads(); out[threadIdx.x] += 1;"
         );
-        let found = messages(&kernel("", &body), Dialect::Cuda);
+        let found = reasons(&kernel("", &body), Dialect::Cuda);
         found
             .iter()
             .any(|(code, _)| matches!(code, Code::DivergentBarrier | Code::BarrierInDivergentLoop))
@@ -547,7 +557,7 @@ fn barriers_behind_what_private_memory_holds() {
              for (int r = 0; r < n; ++r) {{ if (counts[r & 3] == m) break; __syncthreads(); out[r] = shared[r & 7]; shared[r & 7] = r; }}
              __syncthreads(); out[threadIdx.x] = 1;"
         );
-        let found = messages(&kernel("", &body), Dialect::Cuda);
+        let found = reasons(&kernel("", &body), Dialect::Cuda);
         found
             .iter()
             .any(|(code, _)| matches!(code, Code::DivergentBarrier | Code::BarrierInDivergentLoop))

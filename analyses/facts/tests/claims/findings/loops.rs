@@ -1,7 +1,7 @@
 //! Loops that lanes leave in different iterations.
 
-use super::{kernel, loops, messages, tells};
-use facts::Code;
+use super::{kernel, loops, reasons, tells};
+use facts::{Code, FindingReason};
 use syntax::c_family::Dialect;
 
 #[test]
@@ -392,9 +392,9 @@ fn rounds_side_by_side_around_another_loop() {
              for (int j = 0; j < 4; ++j) for (int r = 0; r < 3; ++r) s += in[r + m] * in[{index}];
              out[i] = s;"
         );
-        let all = messages(&kernel("", &body), Dialect::Cuda);
+        let all = reasons(&kernel("", &body), Dialect::Cuda);
         all.iter()
-            .any(|(_, message)| message.contains("one vector access"))
+            .any(|(_, reason)| matches!(reason, FindingReason::Narrow { .. }))
     };
     assert!(told("i * 4 + j"));
     assert!(!told("i * 8 + j * 2"));
@@ -461,7 +461,7 @@ fn components_of_shared_statics() {
              }}
              [numthreads(64, 1, 1)] void main(uint t : SV_GroupIndex) {{ body(t); }}"
         );
-        let all = messages(&text, Dialect::Hlsl);
+        let all = reasons(&text, Dialect::Hlsl);
         all.iter().any(|(code, _)| *code == Code::DivergentLoop)
     };
     assert!(!told("x", "z"));

@@ -1,8 +1,16 @@
 //! Strides, sectors and banks.
 
-use super::{kernel, messages, tells};
-use facts::Code;
+use super::{kernel, reasons, tells};
+use facts::{BankRemedy, Code, FindingReason};
 use syntax::c_family::Dialect;
+
+/// The ways of a bank conflict and its mend.
+fn conflict(reason: &FindingReason) -> (u32, BankRemedy) {
+    match reason {
+        FindingReason::BankConflict { ways, remedy, .. } => (*ways, *remedy),
+        other => panic!("{other:?}"),
+    }
+}
 
 #[test]
 fn vectors_as_wide_as_a_template_says() {
@@ -29,11 +37,14 @@ fn vectors_as_wide_as_a_template_says() {
 #[test]
 fn a_stride_without_a_number_is_a_condition() {
     let text = "__global__ void k(float* out, const float* in, int w) { out[threadIdx.x] = in[threadIdx.x * w]; }";
-    let told = messages(text, Dialect::Cuda);
-    let [(Code::UncoalescedAccess, message)] = &told[..] else {
+    let told = reasons(text, Dialect::Cuda);
+    let [(Code::UncoalescedAccess, reason)] = &told[..] else {
         panic!("{told:?}");
     };
-    assert!(message.contains("32 bytes or more"), "{message}");
+    assert!(
+        matches!(reason, FindingReason::StrideUnknown { stride: Some(stride), .. } if stride == "4*w"),
+        "{reason:?}"
+    );
 }
 
 #[test]
@@ -43,17 +54,13 @@ fn components_of_wide_elements_share_banks() {
             "groupshared {element} tile[20][20]; RWTexture2D<float> to;
              [numthreads(8, 8, 1)] void main(uint2 t : SV_GroupThreadID) {{ to[t] = tile[t.y + 1][t.x + 1]{component}; }}"
         );
-        let told = messages(&text, Dialect::Hlsl);
+        let told = reasons(&text, Dialect::Hlsl);
         let mut conflicts = told.into_iter();
         let found = conflicts.find(|(code, _)| *code == Code::BankConflict);
-        found.map(|(_, message)| message).unwrap_or_default()
+        found.map(|(_, reason)| conflict(&reason))
     };
-    let told = of("float4", ".w");
-    assert!(
-        told.contains("4-way") && told.contains("arrays of their own"),
-        "{told}"
-    );
-    assert!(of("float", "").is_empty());
+    assert_eq!(of("float4", ".w"), Some((4, BankRemedy::SplitComponents)));
+    assert_eq!(of("float", ""), None);
 }
 
 #[test]
@@ -64,21 +71,15 @@ fn rows_of_wide_elements_stay_aligned() {
              out[threadIdx.x] = reinterpret_cast<const {ty}*>(raw + threadIdx.x * 48)->x;
              *reinterpret_cast<{ty}*>(raw + threadIdx.x * 48) = {ty}();"
         );
-        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let told = reasons(&kernel("", &body), Dialect::Cuda).into_iter();
         let conflicts = told.filter(|(code, _)| *code == Code::BankConflict);
-        conflicts.map(|(_, message)| message).collect::<Vec<_>>()
+        conflicts
+            .map(|(_, reason)| conflict(&reason))
+            .collect::<Vec<_>>()
     };
-    let pads = |ty: &str, by: &str| of(ty).iter().any(|told| told.ends_with(by));
-    assert!(
-        pads("float4", "pad the row by 16 bytes"),
-        "{:?}",
-        of("float4")
-    );
-    assert!(
-        pads("float2", "pad the row by 8 bytes"),
-        "{:?}",
-        of("float2")
-    );
+    let pads = |ty: &str, by: u32| of(ty).iter().any(|told| told.1 == BankRemedy::PadBytes(by));
+    assert!(pads("float4", 16), "{:?}", of("float4"));
+    assert!(pads("float2", 8), "{:?}", of("float2"));
 }
 
 #[test]
@@ -115,9 +116,9 @@ fn one_wide_access_for_what_every_round_takes() {
         let body = format!(
             "float s = 0; for (int j = 0; j < 4; ++j) {{ if (j != m) s += n; {access} }} out[threadIdx.x] = s;"
         );
-        let told = messages(&kernel("", &body), Dialect::Cuda);
+        let told = reasons(&kernel("", &body), Dialect::Cuda);
         told.iter()
-            .any(|(_, text)| text.contains("one vector access"))
+            .any(|(_, reason)| matches!(reason, FindingReason::Narrow { .. }))
     };
     assert!(of("s += in[threadIdx.x * 4 + j];"));
     assert!(!of("if (s > 7) s += in[threadIdx.x * 4 + j];"));
@@ -132,15 +133,15 @@ fn rows_that_one_element_more_leaves_in_the_same_banks() {
              for (int i = t; i < 64 * 64; i += blockDim.x) rows[i] = in[i];
              __syncthreads(); out[t] = rows[{index}];"
         );
-        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let told = reasons(&kernel("", &body), Dialect::Cuda).into_iter();
         let mut told = told.filter(|(code, _)| *code == Code::BankConflict);
-        told.next().map_or(String::new(), |(_, message)| message)
+        told.next().map(|(_, reason)| conflict(&reason).1)
     };
-    assert!(of("t % 32 * 64 + t / 32").ends_with("pad the row by one element"));
-    let more = "pad the row by more than one element, or permute its elements";
-    assert!(of("t % 4 * 128 + t % 32 / 4").ends_with(more));
+    assert_eq!(of("t % 32 * 64 + t / 32"), Some(BankRemedy::PadElement));
+    let more = Some(BankRemedy::PadOrPermute);
+    assert_eq!(of("t % 4 * 128 + t % 32 / 4"), more);
     // A lane steps two rows of 16: with 17 it is two elements on.
-    assert!(of("t % 8 * 2 + t % 32 / 8 * 32").ends_with(more));
+    assert_eq!(of("t % 8 * 2 + t % 32 / 8 * 32"), more);
 }
 
 /// As many lanes as the group has warps may be few.
@@ -152,10 +153,18 @@ fn conflicts_of_some_lanes() {
              for (int i = t; i < 2048; i += blockDim.x) rows[i] = in[i];
              __syncthreads(); if ({condition}) out[t] = rows[t * 2];"
         );
-        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let told = reasons(&kernel("", &body), Dialect::Cuda).into_iter();
         let mut told = told.filter(|(code, _)| *code == Code::BankConflict);
-        told.next()
-            .is_some_and(|(_, message)| message.contains("takes up to 2"))
+        told.next().is_some_and(|(_, reason)| {
+            matches!(
+                reason,
+                FindingReason::BankConflict {
+                    ways: 2,
+                    at_most: true,
+                    ..
+                }
+            )
+        })
     };
     assert!(of("t < blockDim.x / 32"));
     assert!(of("t % m == 0"));
@@ -185,18 +194,17 @@ fn neighbours_in_shared_memory_become_wide_accesses() {
             .collect();
         let body =
             format!("__shared__ float s[64 * {row}]; {stores} __syncthreads(); out[n] = s[m];");
-        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let told = reasons(&kernel("", &body), Dialect::Cuda).into_iter();
         let conflicts = told.filter(|(code, _)| *code == Code::BankConflict);
-        conflicts.map(|(_, message)| message).collect::<Vec<_>>()
+        conflicts
+            .map(|(_, reason)| conflict(&reason))
+            .collect::<Vec<_>>()
     };
     // Two stores of 16 bytes: eight lanes 32 bytes apart.
     assert!(of(8, 8).is_empty(), "{:?}", of(8, 8));
-    assert!(of(8, 2).iter().all(|told| told.contains("8-way")) && !of(8, 2).is_empty());
-    assert!(
-        of(32, 4)
-            .iter()
-            .all(|told| told.contains("8-way") && told.ends_with("by 16 bytes"))
-    );
+    assert!(of(8, 2).iter().all(|told| told.0 == 8) && !of(8, 2).is_empty());
+    let padded = (8, BankRemedy::PadBytes(16));
+    assert!(of(32, 4).iter().all(|told| *told == padded));
     assert!(!of(32, 4).is_empty());
 }
 
@@ -208,13 +216,15 @@ fn types_that_an_instantiation_chooses() {
              using V = std::conditional_t<{condition}, float2, float4>;
              V v = reinterpret_cast<const V*>(raw + threadIdx.x * 48)[0]; out[threadIdx.x] = v.x + v.y;"
         );
-        let told = messages(&kernel(head, &body), Dialect::Cuda).into_iter();
-        let conflict = told.filter(|(code, _)| *code == Code::BankConflict);
-        conflict.map(|(_, message)| message).collect::<String>()
+        let told = reasons(&kernel(head, &body), Dialect::Cuda).into_iter();
+        let conflicts = told.filter(|(code, _)| *code == Code::BankConflict);
+        conflicts
+            .map(|(_, reason)| conflict(&reason).0)
+            .collect::<Vec<_>>()
     };
-    assert!(of("template <int D>", "(D <= 1)").is_empty());
-    assert!(of("template <int D>", "(D <= 1) && !WIDE").contains("4-way"));
-    assert!(of("template <int D>", "(D <= 1) || WIDE").contains("8-way"));
+    assert_eq!(of("template <int D>", "(D <= 1)"), []);
+    assert!(of("template <int D>", "(D <= 1) && !WIDE").contains(&4));
+    assert!(of("template <int D>", "(D <= 1) || WIDE").contains(&8));
 }
 
 /// Several rows may share a warp, as in blocks of `dims` by `128 / dims` threads.
@@ -226,13 +236,17 @@ fn strides_of_blocks_with_rows_tell_what_they_assume() {
         let host = format!(
             "void f(float* o, const float* i, int* c, int d) {{ dim3 block = {{{block}}}; k<<<9, block>>>(o, i, c, d, 2, 3); }}"
         );
-        let all = messages(&(kernel("", body) + &host), Dialect::Cuda);
+        let all = reasons(&(kernel("", body) + &host), Dialect::Cuda);
         let mut strides = all
             .into_iter()
             .filter(|(code, _)| *code == Code::UncoalescedAccess);
-        strides
-            .next()
-            .map(|(_, message)| message.contains("rows of the block are whole warps"))
+        strides.next().map(|(_, reason)| match reason {
+            FindingReason::Narrow { access, .. }
+            | FindingReason::Strided { access, .. }
+            | FindingReason::Scattered { access, .. }
+            | FindingReason::StrideUnknown { access, .. } => access.whole_rows,
+            other => panic!("{other:?}"),
+        })
     };
     assert_eq!(told("d, (128 + d - 1) / d, 1"), Some(true));
     assert_eq!(told("32, 4, 1"), Some(false));
@@ -285,9 +299,9 @@ fn wide_accesses_where_they_can_be_aligned() {
         let body = format!(
             "int i = threadIdx.x; for (int j = 0; j < 4; ++j) out[i * {stride} + j] = in[j + m];"
         );
-        let all = messages(&kernel("", &body), Dialect::Cuda);
+        let all = reasons(&kernel("", &body), Dialect::Cuda);
         all.iter()
-            .any(|(_, message)| message.contains("one vector access"))
+            .any(|(_, reason)| matches!(reason, FindingReason::Narrow { .. }))
     };
     assert!(told(4));
     assert!(!told(5));
@@ -297,7 +311,7 @@ fn wide_accesses_where_they_can_be_aligned() {
 #[test]
 fn strides_that_are_open_are_told_once() {
     let body = "int i = threadIdx.x; out[i * n] = 1; out[i * n + m] = 2; out[i * n + 2 * m] = in[i * n] + in[i * n + m];";
-    let found = messages(&kernel("", body), Dialect::Cuda);
+    let found = reasons(&kernel("", body), Dialect::Cuda);
     let strides = found
         .iter()
         .filter(|(code, _)| *code == Code::UncoalescedAccess);

@@ -1,6 +1,6 @@
 //! Work that one thread could do, and doubles by accident.
 
-use super::{kernel, messages, tells};
+use super::{kernel, reasons, tells};
 use facts::Code;
 use syntax::c_family::Dialect;
 
@@ -68,7 +68,7 @@ fn the_number_of_a_lane_in_any_width() {
 #[test]
 fn one_expression_is_told_once() {
     let told = |body: &str| {
-        let found = messages(&kernel("", body), Dialect::Cuda);
+        let found = reasons(&kernel("", body), Dialect::Cuda);
         let redundant = found
             .iter()
             .filter(|(c, _)| *c == Code::RedundantPerThreadWork);
