@@ -27,7 +27,8 @@ pub fn varied<P: Packer>(
 ) -> Option<Schedule> {
     let count = graph.operations.len();
     let height = heights(graph, ii)?;
-    let (incoming, outgoing) = neighbours(graph);
+    let incoming = Neighbours::new(graph, ii, Way::Into);
+    let outgoing = Neighbours::new(graph, ii, Way::OutOf);
     let mut order: Vec<u32> = (0..count as u32).collect();
     // Up to so many cycles more, as if by chance.
     let more = |operation: u32| {
@@ -39,8 +40,8 @@ pub fn varied<P: Packer>(
     for (at, &operation) in (0..).zip(&order) {
         rank[operation as usize] = at;
     }
-    let mut start: Vec<Option<i64>> = vec![None; count];
-    let mut before: Vec<Option<i64>> = vec![None; count];
+    let mut start = vec![UNPLACED; count];
+    let mut before = vec![UNPLACED; count];
     let mut table = Table::new(graph, ii);
     // Ranks of what is to be placed.
     let mut open = FixedBitSet::with_capacity(count);
@@ -49,40 +50,30 @@ pub fn varied<P: Packer>(
         let Some(first) = open.minimum() else { break };
         open.remove(first);
         let operation = order[first] as usize;
-        let earliest = incoming[operation]
-            .iter()
-            .filter_map(|&edge| {
-                let edge = &graph.edges[edge as usize];
-                let from = start[edge.from as usize]?;
-                Some(from + length(edge, ii))
-            })
-            .max()
-            .unwrap_or(0)
-            .max(0);
-        let free = (earliest..earliest + i64::from(ii)).find(|&at| table.is_free(operation, at));
-        let at = free.unwrap_or_else(|| match before[operation] {
-            Some(before) => earliest.max(before + 1),
-            None => earliest,
+        // An operation without a place asks for a start far below 0, which is none.
+        let earliest = incoming.of(operation).iter().fold(0, |earliest, near| {
+            earliest.max(start[near.operation as usize] + near.length)
         });
+        let free = table.first_free(operation, earliest);
+        // Nor does one that had none before.
+        let at = free.unwrap_or_else(|| earliest.max(before[operation] + 1));
         // Who is in the way: of the resource the one that matters least, of the dependences all that are broken.
         while !table.is_free(operation, at) {
             let other = table.least(operation, at, &rank)?;
-            table.remove(other, start[other]?);
-            start[other] = None;
+            debug_assert_ne!(start[other], UNPLACED, "what stands in a slot has a place");
+            table.remove(other, start[other]);
+            start[other] = UNPLACED;
             open.insert(rank[other] as usize);
         }
         table.add(operation, at);
-        start[operation] = Some(at);
-        before[operation] = Some(at);
-        for &edge in &outgoing[operation] {
-            let edge = &graph.edges[edge as usize];
-            let to = edge.to as usize;
-            if let Some(there) = start[to]
-                && to != operation
-                && there < at + length(edge, ii)
-            {
+        start[operation] = at;
+        before[operation] = at;
+        for near in outgoing.of(operation) {
+            let to = near.operation as usize;
+            let there = start[to];
+            if there < at + near.length && there != UNPLACED {
                 table.remove(to, there);
-                start[to] = None;
+                start[to] = UNPLACED;
                 open.insert(rank[to] as usize);
             }
         }
@@ -90,25 +81,73 @@ pub fn varied<P: Packer>(
     if !open.is_clear() {
         return None;
     }
-    Some(Schedule::at(
-        ii,
-        &start.into_iter().collect::<Option<Vec<i64>>>()?,
-    ))
+    debug_assert!(!start.contains(&UNPLACED), "nothing is to be placed");
+    Some(Schedule::at(ii, &start))
 }
+
+/// The start of an operation that has no place: so far below 0 that no dependence leads back.
+const UNPLACED: i64 = i64::MIN / 4;
 
 pub(super) fn length(edge: &super::graph::Edge, ii: u32) -> i64 {
     i64::from(edge.latency) - i64::from(edge.distance) * i64::from(ii)
 }
 
-/// Edges by their ends: into an operation, and out of it.
-fn neighbours<P: Packer>(graph: &Graph<P>) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
-    let count = graph.operations.len();
-    let (mut incoming, mut outgoing) = (vec![Vec::new(); count], vec![Vec::new(); count]);
-    for (number, edge) in (0..).zip(&graph.edges) {
-        incoming[edge.to as usize].push(number);
-        outgoing[edge.from as usize].push(number);
+/// The other end of a dependence, with its length at an interval.
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    operation: u32,
+    length: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Into,
+    OutOf,
+}
+
+/// The other ends of the dependences of each operation, one operation behind the other. Those of an operation on itself are
+/// not among them: they bound the interval and no start.
+struct Neighbours {
+    all: Vec<Near>,
+    /// By operation, the first of its own in `all`; one more at the end.
+    first: Vec<u32>,
+}
+
+impl Neighbours {
+    fn new<P: Packer>(graph: &Graph<P>, ii: u32, way: Way) -> Neighbours {
+        let edges = || {
+            let apart = graph.edges.iter().filter(|edge| edge.from != edge.to);
+            apart.map(move |edge| {
+                let (own, operation) = match way {
+                    Way::Into => (edge.to, edge.from),
+                    Way::OutOf => (edge.from, edge.to),
+                };
+                let length = length(edge, ii);
+                (own as usize, Near { operation, length })
+            })
+        };
+        let mut first = vec![0u32; graph.operations.len() + 1];
+        edges().for_each(|(own, _)| first[own + 1] += 1);
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut next = first.clone();
+        let mut all = vec![
+            Near {
+                operation: 0,
+                length: 0
+            };
+            edges().count()
+        ];
+        for (own, near) in edges() {
+            all[next[own] as usize] = near;
+            next[own] += 1;
+        }
+        Neighbours { all, first }
     }
-    (incoming, outgoing)
+    fn of(&self, operation: usize) -> &[Near] {
+        &self.all[self.first[operation] as usize..self.first[operation + 1] as usize]
+    }
 }
 
 /// The longest way from each operation; `None`: a cycle is too long for the interval.
@@ -131,7 +170,14 @@ fn heights<P: Packer>(graph: &Graph<P>, ii: u32) -> Option<Vec<i64>> {
     None
 }
 
-/// Who is served in which slot.
+/// Takes an operation out of a list whose order says nothing.
+fn take(list: &mut Vec<u32>, operation: usize) {
+    if let Some(at) = list.iter().position(|&other| other as usize == operation) {
+        list.swap_remove(at);
+    }
+}
+
+/// The operations that are served in each slot.
 struct Table<'g, P: Packer> {
     graph: &'g Graph<P>,
     ii: u32,
@@ -166,8 +212,18 @@ impl<'g, P: Packer> Table<'g, P> {
     fn slot(&self, at: i64) -> usize {
         at.rem_euclid(i64::from(self.ii)) as usize
     }
+    /// The first cycle from `earliest` on in which an operation finds a place, of as many as the interval has.
+    fn first_free(&mut self, operation: usize, earliest: i64) -> Option<i64> {
+        let (first, ii) = (self.slot(earliest), self.ii as usize);
+        let mut slots = (first..ii).chain(0..first);
+        let behind = slots.position(|slot| self.is_free_in(operation, slot))?;
+        Some(earliest + behind as i64)
+    }
     fn is_free(&mut self, operation: usize, at: i64) -> bool {
-        let (slot, resource) = (self.slot(at), self.graph.operations[operation].resource);
+        self.is_free_in(operation, self.slot(at))
+    }
+    fn is_free_in(&mut self, operation: usize, slot: usize) -> bool {
+        let resource = self.graph.operations[operation].resource;
         let served = match self.graph.resources[resource as usize].units {
             None => true,
             Some(units) => self.served[resource as usize][slot].len() < units as usize,
@@ -182,13 +238,16 @@ impl<'g, P: Packer> Table<'g, P> {
             let row = &self.rows[slot];
             let alone = |gone: u32| reserved.admits_for(slot, operation as u32, gone);
             // Best one that makes room by itself, and of those one whose units are plenty: it finds another place.
-            let by_rank = |one: &&u32| {
-                let one = **one as usize;
-                (std::cmp::Reverse(self.scarce[one]), rank[one])
+            let by_rank = |other: &&u32| {
+                let other = **other as usize;
+                (std::cmp::Reverse(self.scarce[other]), rank[other])
             };
-            let enough = row.iter().filter(|&&one| alone(one)).max_by_key(by_rank);
+            let enough = row
+                .iter()
+                .filter(|&&other| alone(other))
+                .max_by_key(by_rank);
             let chosen = enough.or_else(|| row.iter().max_by_key(by_rank));
-            return chosen.map(|&one| one as usize);
+            return chosen.map(|&other| other as usize);
         }
         let served = self.served[resource].get(slot)?;
         served
@@ -209,10 +268,10 @@ impl<'g, P: Packer> Table<'g, P> {
     fn remove(&mut self, operation: usize, at: i64) {
         let (slot, resource) = (self.slot(at), self.graph.operations[operation].resource);
         if let Some(served) = self.served[resource as usize].get_mut(slot) {
-            served.retain(|&one| one as usize != operation);
+            take(served, operation);
         }
         if let Some(reserved) = &mut self.reserved {
-            self.rows[slot].retain(|&one| one as usize != operation);
+            take(&mut self.rows[slot], operation);
             reserved.remove(slot, operation as u32);
         }
     }

@@ -10,30 +10,45 @@ use super::graph::Packer;
 pub(super) struct ReservationTable<'g, P: Packer> {
     packing: &'g P,
     demands: Vec<P::Demand>,
-    /// By slot and kind of operation: whether one more fits, where that was asked since the slot changed.
-    admits: Vec<Option<bool>>,
+    /// By slot and kind of operation, a bit each: one more fits or not, as was found since the slot changed.
+    answers: Vec<Answers>,
+    /// Groups of kinds of a slot.
+    words: usize,
+}
+
+/// What is known of some kinds of operation in a slot.
+#[derive(Clone, Copy, Default, Debug)]
+struct Answers {
+    asked: u64,
+    fits: u64,
 }
 
 impl<'g, P: Packer> ReservationTable<'g, P> {
     pub(super) fn new(packing: &'g P, ii: u32) -> Self {
         let slots = ii as usize;
+        let words = packing.kinds().div_ceil(64);
         ReservationTable {
             packing,
             demands: vec![P::Demand::default(); slots],
-            admits: vec![None; slots * packing.kinds()],
+            answers: vec![Answers::default(); slots * words],
+            words,
         }
     }
-    /// Whether an operation issues together with those of a slot.
+    /// Returns true if an operation issues together with those of a slot.
     pub(super) fn admits(&mut self, slot: usize, operation: u32) -> bool {
         let packing = self.packing;
-        let known = &mut self.admits[slot * packing.kinds() + packing.kind(operation)];
-        *known.get_or_insert_with(|| {
+        let kind = packing.kind(operation);
+        let (word, bit) = (slot * self.words + kind / 64, 1 << (kind % 64));
+        let known = &mut self.answers[word];
+        if known.asked & bit == 0 {
             let mut demand = self.demands[slot];
             packing.add(&mut demand, operation);
-            packing.fits(&demand)
-        })
+            known.asked |= bit;
+            known.fits |= if packing.fits(&demand) { bit } else { 0 };
+        }
+        known.fits & bit != 0
     }
-    /// Whether an operation does once another one is gone.
+    /// Returns true if an operation does once another one is gone.
     pub(super) fn admits_for(&self, slot: usize, operation: u32, gone: u32) -> bool {
         let mut demand = self.demands[slot];
         self.packing.remove(&mut demand, gone);
@@ -49,7 +64,6 @@ impl<'g, P: Packer> ReservationTable<'g, P> {
         self.forget(slot);
     }
     fn forget(&mut self, slot: usize) {
-        let kinds = self.packing.kinds();
-        self.admits[slot * kinds..(slot + 1) * kinds].fill(None);
+        self.answers[slot * self.words..(slot + 1) * self.words].fill(Answers::default());
     }
 }

@@ -94,6 +94,8 @@ struct Pattern {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rows {
     patterns: Vec<Pattern>,
+    /// Their bounds, each in a word.
+    bounds: Vec<Bounds>,
     /// Of operations that need I slots alone.
     integer: u32,
     /// By `Port`.
@@ -141,6 +143,25 @@ impl Load {
             Type::L => &mut self.l,
             Type::B => &mut self.b,
         }
+    }
+}
+
+/// Small numbers, one a byte: those of a cycle against those of its bundles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Bounds(u64);
+
+impl Bounds {
+    /// The top bit of each byte: no number reaches it.
+    const TOP: u64 = 0x8080_8080_8080_8080;
+
+    /// No cycle has as many slots as are counted here.
+    fn of(numbers: [u32; 7]) -> Bounds {
+        let bytes = numbers.map(|number| u64::from(number.min(0x7f)));
+        Bounds(bytes.iter().rev().fold(0, |word, byte| word << 8 | byte))
+    }
+    /// Returns true if each number of `wanted` is at most the one in its place: no byte borrows from its top bit.
+    const fn hold(self, wanted: Bounds) -> bool {
+        ((self.0 | Bounds::TOP) - wanted.0) & Bounds::TOP == Bounds::TOP
     }
 }
 
@@ -284,7 +305,20 @@ impl Rows {
         ] {
             ports[port as usize] = machine.of(key);
         }
+        let bounds = patterns.iter().map(|one| {
+            Bounds::of([
+                one.m,
+                one.i,
+                one.f,
+                one.b,
+                // A long slot that holds nothing holds nothing else either.
+                one.l,
+                width.i,
+                one.m + one.i,
+            ])
+        });
         Rows {
+            bounds: bounds.collect(),
             patterns,
             integer: width.i,
             ports,
@@ -406,7 +440,7 @@ impl Rows {
         integers && memory && f <= self.width.f
     }
 
-    /// Whether all issue in one cycle.
+    /// Returns true if all issue in one cycle.
     #[must_use]
     pub fn fits(&self, load: &Load) -> bool {
         let ports = load.ports.iter().zip(&self.ports);
@@ -416,16 +450,16 @@ impl Rows {
         if shared || ports.into_iter().any(|(wanted, units)| wanted > units) {
             return false;
         }
-        self.patterns.iter().any(|one| {
-            // A long slot that holds nothing holds nothing else either.
-            load.l <= one.l
-                && load.m <= one.m
-                && load.i <= one.i
-                && load.i + load.l <= self.integer
-                && load.a + load.m + load.i <= one.m + one.i
-                && load.f <= one.f
-                && load.b <= one.b
-        })
+        let wanted = Bounds::of([
+            load.m,
+            load.i,
+            load.f,
+            load.b,
+            load.l,
+            load.i + load.l,
+            load.a + load.m + load.i,
+        ]);
+        self.bounds.iter().any(|bounds| bounds.hold(wanted))
     }
 
     /// By operation of an iteration: how much of the units that may serve it all of them together take, in thousandths of a
