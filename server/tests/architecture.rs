@@ -278,6 +278,144 @@ fn folders_of_the_server_name_none_behind_them() {
     }
 }
 
+/// Of the database only the queries call what stands behind it: inputs and copies know a file, its language and what was
+/// configured.
+#[test]
+fn inputs_of_the_database_name_nothing_behind_them() {
+    let folder = root().join("server/src");
+    let behind = ["program", "derive", "views", "profile", "cli", "lsp"];
+    let mut looked_at = 0;
+    for path in sources(&folder) {
+        let own = module(&path);
+        let is_base = own.first().is_some_and(|first| first == "db")
+            && !matches!(own.last().map(String::as_str), Some("queries" | "tests"));
+        if !is_base {
+            continue;
+        }
+        looked_at += 1;
+        for named in paths(&code(&folder.join(&path)), &own) {
+            let first = named.first().map_or("", String::as_str);
+            assert!(!behind.contains(&first), "{} names {first}", path.display());
+        }
+    }
+    assert!(looked_at >= 4, "{looked_at}");
+}
+
+/// Views, the protocol and the command line are asked by nobody but those behind them.
+#[test]
+fn only_what_is_shown_names_views() {
+    let folder = root().join("server/src");
+    let shown = ["views", "lsp", "cli"];
+    for path in sources(&folder) {
+        let own = module(&path);
+        let first = own.first().map_or("main", String::as_str);
+        let is_test = path.to_string_lossy().ends_with("tests.rs");
+        if is_test || shown.contains(&first) || matches!(first, "main" | "lib") {
+            continue;
+        }
+        for named in paths(&code(&folder.join(&path)), &own) {
+            let named = named.first().map_or("", String::as_str);
+            assert!(!shown.contains(&named), "{} names {named}", path.display());
+        }
+    }
+}
+
+/// Places that look into a sentence: those of problems, whose words front ends choose.
+const READ_SENTENCES: &[(&str, usize)] = &[
+    ("server/src/views/diagnostics/notes.rs", 3),
+    ("server/src/views/page/functions.rs", 1),
+];
+
+/// Reasons are types: nothing is decided on the words in which one is told.
+#[test]
+fn nothing_is_decided_on_a_sentence() {
+    let folders = [
+        "analyses/ir/src",
+        "analyses/facts/src",
+        "analyses/codegen/src",
+        "server/src",
+    ];
+    let words = ["message", "reason", "refused", "sentence", "why"];
+    let asked = ["contains(", "starts_with(", "ends_with(", "split("];
+    let mut read: BTreeMap<String, usize> = BTreeMap::new();
+    for folder in folders {
+        for path in sources(&root().join(folder)) {
+            // Tests read what is shown.
+            if path.to_string_lossy().ends_with("tests.rs") {
+                continue;
+            }
+            let text = code(&root().join(folder).join(&path));
+            let count: usize = words
+                .iter()
+                .flat_map(|word| asked.iter().map(move |asked| format!("{word}.{asked}")))
+                .map(|asked| text.matches(&asked).count())
+                .sum();
+            if count > 0 {
+                read.insert(format!("{folder}/{}", path.display()), count);
+            }
+        }
+    }
+    for (path, count) in read {
+        let known = READ_SENTENCES.iter().find(|(known, _)| *known == path);
+        let most = known.map_or(0, |(_, most)| *most);
+        assert!(count <= most, "{path}: {count}");
+    }
+}
+
+/// The types of a text that a block of methods changes.
+fn changed(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (at, _) in text.match_indices("\nimpl") {
+        let block = &text[at + 1..];
+        let block = &block[..block.find("\n}").unwrap_or(block.len())];
+        let Some((head, body)) = block.split_once('{') else {
+            continue;
+        };
+        if head.contains(" for ") || !body.contains("&mut self") {
+            continue;
+        }
+        // Behind the parameters of the block, without its own.
+        let mut depth = 0;
+        let head = head.trim_start_matches("impl").trim_start();
+        let open = head.starts_with('<');
+        let end = head.char_indices().find(|&(_, letter)| {
+            depth += i32::from(letter == '<') - i32::from(letter == '>');
+            depth == 0
+        });
+        let named = match (open, end) {
+            (true, Some((end, _))) => &head[end + 1..],
+            _ => head,
+        };
+        let named = named.split('<').next().unwrap_or("").trim();
+        let name = named.rsplit("::").next().unwrap_or("");
+        found.insert(name.to_owned());
+    }
+    found
+}
+
+/// Files that change one structure through its methods: at most these. What more change is one file of ten thousand lines.
+const MOST_CHANGING: usize = 10;
+
+/// The engine of divergence and the lowering of the C family, which stand in other crates, wait for one typed tree of all
+/// languages.
+#[test]
+fn structures_are_changed_in_few_files() {
+    for (folder, _) in CIRCLES {
+        let folder = root().join(folder);
+        let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for path in sources(&folder) {
+            for name in changed(&code(&folder.join(&path))) {
+                files.entry(name).or_default().push(path.clone());
+            }
+        }
+        assert!(!files.is_empty(), "{}", folder.display());
+        for (name, files) in files {
+            let count = files.len();
+            assert!(count <= MOST_CHANGING, "{count} change {name}: {files:#?}");
+        }
+    }
+}
+
 /// Structures of a text, with their fields.
 fn structures(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();

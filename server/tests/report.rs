@@ -5,7 +5,8 @@ mod command;
 
 use command::{Place, errors, json, lockstep, text};
 use lockstep_server::db::{Database, Source};
-use lockstep_server::views::page::{self, Inputs};
+use lockstep_server::profile::make::Inputs;
+use lockstep_server::views::page;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 use super::inputs::{Database, Db, File, Settings, Source};
 use crate::config::{AnalysisConfig, ViewConfig};
 use crate::host::names::Names;
-use crate::program::Language;
+use crate::language::Language;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

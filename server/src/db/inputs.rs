@@ -3,14 +3,14 @@
 //! A file that does not exist is a `File` without text, so that a query that looked for it is run again when it
 //! appears. Inputs are never freed: a deleted file loses its text.
 
+use super::figure::Figures;
 use crate::config::{AnalysisConfig, ViewConfig};
-use crate::derive::figures::Figures;
 use crate::disk::Disk;
 use crate::host;
 use crate::host::commands::Commands;
 use crate::host::includers::{Includers, is_header, project_of};
 use crate::host::names::Names;
-use crate::program::{self, Language};
+use crate::language::Language;
 use rustc_hash::{FxHashMap, FxHashSet};
 use salsa::{Durability, Setter};
 use std::path::{Path, PathBuf};
@@ -92,8 +92,19 @@ pub enum Source {
     Text { text: Arc<str>, lossy: bool },
     /// Does not exist or can't be read.
     Missing,
-    /// Exists and is no text, or is too large: why.
+    /// Exists and is no text, or is too large, with the reason.
     Unusable(Arc<str>),
+}
+
+impl Source {
+    /// Returns the text; none is empty.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            Source::Text { text, .. } => text,
+            Source::Missing | Source::Unusable(_) => "",
+        }
+    }
 }
 
 #[salsa::input(debug)]
@@ -159,7 +170,7 @@ impl Db for Database {
             None => self.disk.read(&path),
         };
         let settings = self.default_settings();
-        let language = Language::of_file(&path, program::text(&source));
+        let language = Language::of_file(&path, source.text());
         let mut files = locked(&self.files);
         // Another thread may have read it meanwhile; one path has one input.
         *files.entry(path.clone()).or_insert_with(|| {
@@ -410,7 +421,7 @@ impl Database {
             return file;
         }
         let settings = self.default_settings();
-        let language = Language::of_file(&path, program::text(&source));
+        let language = Language::of_file(&path, source.text());
         let file = File::builder(
             path.clone(),
             language,

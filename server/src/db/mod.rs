@@ -2,12 +2,14 @@
 //! pure function of `program` or `derive`.
 
 mod copy;
+mod figure;
 mod inputs;
 mod queries;
 #[cfg(test)]
 mod tests;
 
 pub use copy::Copy;
+pub use figure::{Figure, Figures};
 pub use inputs::{Database, Db, File, Settings, SharedFiles, Source, read_source};
 pub use queries::*;
 

@@ -6,39 +6,15 @@
 
 use super::code::architecture;
 use crate::db::{self, Db, File, Item};
+pub use crate::db::{Figure, Figures};
 use crate::program::{self, Language, own_items};
 use codegen::target::ptx::{self, Target};
 use ir::lower::c_family::Lowered;
 use ir::{Function, FunctionKind};
 use rustc_hash::FxHasher;
 use smol_str::SmolStr;
-use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-
-/// What an assembler says of a kernel.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Figure {
-    /// `13.5`
-    pub version: SmolStr,
-    /// `sm_80`
-    pub target: SmolStr,
-    pub registers: u32,
-    pub stack_bytes: u32,
-    pub spill_store_bytes: u32,
-    pub spill_load_bytes: u32,
-    pub shared_bytes: u32,
-}
-
-impl Figure {
-    #[must_use]
-    pub const fn spills(&self) -> bool {
-        self.spill_store_bytes + self.spill_load_bytes > 0
-    }
-}
-
-/// By fingerprint of the code; `None`: it was refused, or took too long.
-pub type Figures = BTreeMap<u64, Option<Figure>>;
 
 /// Code to be assembled.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,6 @@ use super::run::{self, Progress, Ran, Request, RunError};
 use super::{beside, load, save};
 use crate::db::{Database, File};
 use crate::host;
-use crate::views::page::Inputs;
 use facts::values::convergent::Schedule;
 use facts::values::stored::StoredProfile;
 use ir::checkpoint::Checkpoint;
@@ -24,6 +23,17 @@ pub struct Order {
     pub schedule: Schedule,
     /// Where the profile goes, alone; else into the one beside the file.
     pub output: Option<PathBuf>,
+}
+
+/// The values that a source is run with.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Inputs {
+    /// None where the seed chooses the values.
+    pub description: Option<Description>,
+    /// The description's name, for people.
+    pub name: String,
+    /// The directory of the files that it names.
+    pub directory: PathBuf,
 }
 
 /// What came of it, not yet written.

@@ -1,6 +1,5 @@
 //! One function of the file with all that is known of it: figures, costs, pictures of a run, values, loops.
 
-use super::Inputs;
 use super::model::{CostsRow, Figure, FunctionPage, LoopCostRow, PressureRow, RunRow, Worth};
 use super::source::{Places, name_of};
 use super::{activity, pictures, run, schedule, values};
@@ -8,6 +7,7 @@ use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::derive::costs::{Costs, Fit, Threads, costs as costs_of};
 use crate::derive::parts::Part;
 use crate::derive::pressure;
+use crate::profile::make::Inputs;
 use crate::program::{self, Language};
 use crate::views::costs::{self, number};
 use crate::views::lens::Lens;

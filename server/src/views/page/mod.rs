@@ -21,13 +21,12 @@ use crate::db::{self, Db, File};
 use crate::derive::parts;
 use crate::derive::rows::rows_of;
 use crate::documents::line_column;
-use crate::profile::inputs::Description;
+use crate::profile::make::Inputs;
 use crate::program::{self, Language};
 use functions::{Context, Told};
 use ir::checkpoint::Checkpoint;
 use model::{FindingRow, FunctionPage, Page};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 const HTML: &str = include_str!("page.html");
 const CSS: &str = include_str!("page.css");
@@ -47,16 +46,6 @@ const MOST_FINDINGS: usize = 600;
 
 /// The note of what facts rest on.
 const ASSUMPTION: &str = "assumption";
-
-/// What the runs of a page are given.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Inputs {
-    /// `None`: values of ours.
-    pub description: Option<Description>,
-    /// The description's name, for people, and where the files that it names are.
-    pub name: String,
-    pub directory: PathBuf,
-}
 
 /// The page as HTML; of one function only when its name is given.
 pub fn page(

@@ -4,11 +4,11 @@
 //! Where a run of ours fails on those (an index beyond a buffer, say), inputs that the seed alone chooses are tried, and the
 //! run that came further is told of. What an error interrupted is shown as far as it came.
 
-use super::Inputs;
 use super::model::RunRow;
 use super::watch::Watch;
 use crate::profile::inputs::{self, Description, Fill, Number, Pattern, Varying};
 use crate::profile::launch::{Described, described};
+use crate::profile::make::Inputs;
 use crate::profile::template::template;
 use facts::FunctionFacts;
 use ir::checkpoint::Checkpoint;
