@@ -3,7 +3,6 @@
 
 mod assembly;
 mod assumed;
-mod clock;
 mod hidden;
 mod includes;
 mod items;
@@ -16,7 +15,6 @@ mod toolkit;
 
 pub use assembly::{Assembly, assembly};
 use assumed::{analysis_options, lower_options};
-pub use clock::SimulatedClock;
 use includes::Includes;
 pub use items::{is_named, item_at, items_to_show, own_items};
 pub use machine::{
@@ -110,10 +108,7 @@ pub struct Analysed {
 }
 
 pub fn text(source: &Source) -> &str {
-    match source {
-        Source::Text { text, .. } => text,
-        Source::Missing | Source::Unusable(_) => "",
-    }
+    source.text()
 }
 
 pub fn lex(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {

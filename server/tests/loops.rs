@@ -175,7 +175,7 @@ fn the_code_beside_c_has_cycles_and_stages() {
     let at = SUMS.find("y[i] += x[i]").expect("it") as u32;
     let shown = code::at(&db, file, at).expect("code");
     assert_eq!(
-        (shown.name.as_str(), shown.target.as_str()),
+        (shown.name.as_str(), shown.target.to_string().as_str()),
         ("add", "ia64:itanium2")
     );
     let row = SUMS[..at as usize].lines().count() as u32 - 1;

@@ -5,8 +5,6 @@
 //! `cargo bench -p lockstep-codegen --bench bundle`
 #![allow(clippy::disallowed_methods)]
 
-#[path = "../tests/support/clock.rs"]
-mod clock;
 #[path = "../tests/support/judge.rs"]
 #[allow(dead_code)]
 mod judge;
@@ -14,7 +12,6 @@ mod judge;
 #[allow(dead_code)]
 mod loops;
 
-use clock::SimulatedClock;
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::bundle::block::{
@@ -25,6 +22,7 @@ use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::rebundle::{self, rebundle};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use simulate::ia64::SimulatedClock;
 use std::hint::black_box;
 
 /// Fixtures, one behind the other with names of their own, up to so many lines.
@@ -91,7 +89,7 @@ fn assembly(c: &mut Criterion) {
     });
     let document = syntax::ia64::parse(&text);
     let listed = listing(&document, &text);
-    let clock = SimulatedClock::of(epic);
+    let clock = SimulatedClock::of_units(epic.width().m);
     group.bench_function("re-bundled", |b| {
         b.iter(|| {
             rebundle(

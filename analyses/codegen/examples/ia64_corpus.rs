@@ -6,15 +6,12 @@
 
 #![allow(clippy::disallowed_methods)]
 
-#[path = "../tests/support/clock.rs"]
-mod clock;
-
-use clock::SimulatedClock;
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::check::{Side, check};
 use lockstep_codegen::target::ia64::groups::Hazard;
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
 use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle};
+use simulate::ia64::SimulatedClock;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use syntax::ia64::Document;
@@ -51,7 +48,7 @@ fn rebundled(document: &Document, text: &str, listing: &Listing, totals: &mut To
     let table = machine::named("itanium2").expect("a table");
     let epic = table.epic().expect("explicit groups");
     let mut written = text.to_owned();
-    let clock = SimulatedClock::of(epic);
+    let clock = SimulatedClock::of_units(epic.width().m);
     let blocks = rebundle(
         document,
         text,

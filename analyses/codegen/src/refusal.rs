@@ -6,10 +6,18 @@ use smol_str::SmolStr;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     /// The operation has no counterpart in the target language, or not for this type.
-    #[error("there is no {target} code for `{operation}` on {}", of(.ty))]
+    #[error("there is no {target} code for `{operation}` on `{ty}`")]
     NoForm {
         operation: SmolStr,
         ty: SmolStr,
+        target: &'static str,
+    },
+    /// The operation has no counterpart because the type of its value is not known.
+    #[error(
+        "there is no {target} code for `{operation}` on a value whose type is not known (a header may be missing, or a class stands where C has none)"
+    )]
+    NoType {
+        operation: SmolStr,
         target: &'static str,
     },
     /// The value is not known until launch, and the target has no place for it.
@@ -43,17 +51,25 @@ pub enum Refusal {
     Frame { bytes: u64, most: u64 },
 }
 
+impl Refusal {
+    /// The refusal of an operation that the target has not for a type.
+    #[must_use]
+    pub fn no_form(operation: &str, ty: ir::Type, target: &'static str) -> Refusal {
+        let operation = operation.into();
+        match ty {
+            ir::Type::Opaque => Refusal::NoType { operation, target },
+            ty => Refusal::NoForm {
+                operation,
+                ty: smol_str::format_smolstr!("{ty}"),
+                target,
+            },
+        }
+    }
+}
+
 /// A refusal and the place in the source that it is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refused {
     pub reason: Refusal,
     pub loc: ir::Loc,
-}
-
-/// A type for people.
-fn of(ty: &str) -> String {
-    match ty {
-        "opaque" => "a value whose type is not known (a header may be missing, or a class stands where C has none)".to_owned(),
-        other => format!("`{other}`"),
-    }
 }

@@ -9,15 +9,12 @@ mod assembler;
 mod automatic;
 #[path = "support/blocks.rs"]
 mod blocks;
-#[path = "support/clock.rs"]
-mod clock;
 #[path = "support/disassembler.rs"]
 mod disassembler;
 
 use assembler::{assembled, assembler};
 use automatic::automatic;
 use blocks::{executed, random};
-use clock::SimulatedClock;
 use disassembler::nops;
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::bundle::block::Choice;
@@ -26,6 +23,7 @@ use lockstep_codegen::target::ia64::listing::{Listing, listing};
 use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use simulate::ia64::SimulatedClock;
 use simulate::ia64::Timing;
 use std::path::Path;
 use syntax::ia64::Document;
@@ -55,7 +53,7 @@ fn changed(text: &str, machine: &str, options: &Options) -> Changed {
         nops: (0, 0),
         cycles: (0, 0),
     };
-    let clock = SimulatedClock::of(epic);
+    let clock = SimulatedClock::of_units(epic.width().m);
     let blocks = rebundle(
         &document,
         text,

@@ -23,9 +23,8 @@ use lockstep_codegen::target::ia64::bundle::block::Type;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::pipeline;
-use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle};
+use lockstep_codegen::target::ia64::rebundle::{self, NoClock, Outcome, rebundle};
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::path::Path;
 use syntax::ia64::StatementKind;
 
@@ -289,7 +288,7 @@ fn rebundled_fixtures_are_disassembled_as_they_were_written() {
                 epic,
                 &options,
                 None,
-                None::<&Infallible>,
+                None::<&NoClock>,
             )
             .iter()
             .rev()

@@ -8,10 +8,9 @@ use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::bundle::block::Choice;
 use lockstep_codegen::target::ia64::check::{Side, check};
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
-use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle};
+use lockstep_codegen::target::ia64::rebundle::{NoClock, Options, Outcome, rebundle};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use std::convert::Infallible;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 use syntax::ia64::Document;
@@ -51,7 +50,7 @@ fn survives(name: &str, text: &str) {
         epic,
         &options,
         None,
-        None::<&Infallible>,
+        None::<&NoClock>,
     );
     let mut changed = text.to_owned();
     for block in blocks.iter().rev() {

@@ -8,8 +8,6 @@
 mod assembler;
 #[path = "support/automatic.rs"]
 mod automatic;
-#[path = "support/clock.rs"]
-mod clock;
 #[path = "support/disassembler.rs"]
 mod disassembler;
 #[path = "support/judge.rs"]
@@ -23,7 +21,6 @@ mod packed;
 
 use assembler::assembler;
 use automatic::automatic;
-use clock::SimulatedClock;
 use disassembler::{disassembled, nops};
 use lockstep_codegen::machine::{self, Table, load};
 use lockstep_codegen::target::ia64::bundle::block::{
@@ -32,11 +29,11 @@ use lockstep_codegen::target::ia64::bundle::block::{
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::pipeline;
-use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle};
+use lockstep_codegen::target::ia64::rebundle::{self, NoClock, Outcome, rebundle};
 use packed::as_packed;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use std::convert::Infallible;
+use simulate::ia64::SimulatedClock;
 use std::sync::Arc;
 
 fn code(one: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> String {
@@ -105,7 +102,7 @@ fn packed(text: &str, machine: &str, choice: Choice, decisions: usize, sum: &mut
         epic,
         &options,
         None,
-        None::<&Infallible>,
+        None::<&NoClock>,
     ) {
         let Outcome::Rewritten { after, proved, .. } = block.outcome else {
             panic!("{:?}\n{text}", block.outcome);
@@ -309,7 +306,7 @@ fn what_is_offered_of_emitted_functions_is_not_slower() {
                 let document = syntax::ia64::parse(&text);
                 let listed = listing(&document, &text);
                 let options = rebundle::Options::default();
-                let clock = SimulatedClock::of(epic);
+                let clock = SimulatedClock::of_units(epic.width().m);
                 let mut packed = text.clone();
                 for block in rebundle(
                     &document,

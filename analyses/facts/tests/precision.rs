@@ -240,7 +240,11 @@ fn findings(module: &Module, facts: &[FunctionFacts], counts: &mut Counts) {
         counts.add(format!(
             "finding {:?}: {}",
             finding.code,
-            shape_of(&format!("{:?} because {:?}", finding.reason, finding.because()))
+            shape_of(&format!(
+                "{:?} because {:?}",
+                finding.reason,
+                finding.because()
+            ))
         ));
     }
 }

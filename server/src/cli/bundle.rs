@@ -3,13 +3,12 @@
 use super::{BundleArgs, BundleChoice, CliError, DataFormat};
 use crate::documents::line_column;
 use crate::host;
-use crate::program::SimulatedClock;
 use codegen::machine;
 use codegen::target::ia64::bundle::block::Choice;
 use codegen::target::ia64::listing::listing;
 use codegen::target::ia64::rebundle::{Measure, Options, Outcome, Rebundled, rebundle};
 use serde_json::{Value, json};
-use simulate::ia64::Program;
+use simulate::ia64::{Program, SimulatedClock};
 use std::io::Write;
 use std::time::Duration;
 use syntax::{LineIndex, Span};
@@ -55,7 +54,7 @@ pub(super) fn bundle(args: &BundleArgs) -> Result<u8, CliError> {
     };
     let listing = listing(&document, &text);
     let begun = std::time::Instant::now();
-    let clock = SimulatedClock::of(epic);
+    let clock = SimulatedClock::of_units(epic.width().m);
     let blocks = rebundle(
         &document,
         &text,
@@ -112,7 +111,7 @@ fn row(block: &Rebundled, line: &dyn Fn(u32) -> u32) -> Value {
             row["after"] = measure(after);
             row["proved"] = json!(proved);
         }
-        Outcome::Kept(reason) => row["kept"] = json!(reason),
+        Outcome::Kept(reason) => row["kept"] = json!(reason.to_string()),
     }
     row
 }

@@ -6,6 +6,7 @@ use crate::derive::code::{self, TargetCode};
 use crate::derive::fitted::fitted;
 use crate::program;
 use crate::ptxas;
+use crate::views;
 use crate::views::code::occupancy;
 use crate::views::pressure::budgeted;
 use serde_json::{Value, json};
@@ -35,7 +36,11 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
         )));
     };
     if let Some(refused) = &found.refused {
-        eprintln!("lockstep: no code for `{}`: {refused}", found.name);
+        eprintln!(
+            "lockstep: no code for `{}`: {}",
+            found.name,
+            views::code::refused(refused)
+        );
         return Ok(1);
     }
     let judged = args.ptxas.then(|| judge(&found)).transpose()?;
@@ -46,7 +51,7 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
             let row = json!({
                 "version": 1,
                 "name": found.name,
-                "target": found.target,
+                "target": found.target.to_string(),
                 "text": found.text,
                 "lines": lines,
                 "externals": found.externals,
@@ -148,5 +153,6 @@ pub(super) fn give(args: &CodeArgs, text: &str, told: &Value) -> Result<(), CliE
 
 fn judge(found: &TargetCode) -> Result<ptxas::Report, CliError> {
     let tool = input::assembler()?;
-    ptxas::assemble(&tool, &found.text, &found.target).map_err(|e| CliError::Usage(e.to_string()))
+    ptxas::assemble(&tool, &found.text, &found.target.to_string())
+        .map_err(|e| CliError::Usage(e.to_string()))
 }

@@ -1,9 +1,10 @@
 //! The blocks of a file of IA-64 assembly, re-bundled for the configured processor.
 
 use crate::db::{self, Db, File};
-use crate::program::{self, Assembly, SimulatedClock};
+use crate::program::{self, Assembly};
 use codegen::machine::Table;
 use codegen::target::ia64::rebundle::{Options, Rebundled, rebundle};
+use simulate::ia64::SimulatedClock;
 use std::sync::Arc;
 
 /// The processor that assembly is packed for.
@@ -24,7 +25,7 @@ pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
             epic,
             &Options::default(),
             None,
-            SimulatedClock::of(epic).as_ref(),
+            SimulatedClock::of_units(epic.width().m).as_ref(),
         ),
         None => Vec::new(),
     }

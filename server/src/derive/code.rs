@@ -11,10 +11,12 @@ use crate::db::{self, Db, File, Item};
 use crate::documents::line_column;
 use crate::program::{self, Language, is_named, items_to_show};
 use codegen::isa::Branch;
+use codegen::refusal::{Refusal, Refused};
 use codegen::target::ia64::listing::listing;
 use codegen::target::ptx::{self, Target};
 use ir::{FunctionKind, Loc, Module};
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 use std::cell::RefCell;
 use syntax::{FileId, ItemKey, LineIndex};
 
@@ -22,19 +24,45 @@ use syntax::{FileId, ItemKey, LineIndex};
 pub struct TargetCode {
     /// The function's name.
     pub name: String,
-    /// `sm_80`
-    pub target: String,
+    pub target: CodeTarget,
     pub text: String,
     /// Lines of the text and lines of the file that they come from, both from 0, ascending by the first.
     pub lines: Vec<(u32, u32)>,
     /// Functions that other modules define.
     pub externals: Vec<String>,
-    /// Why there is no code.
-    pub refused: Option<String>,
+    pub refused: Option<NoCode>,
     /// How many warps fit, by our estimate of registers; of entry points.
     pub fit: Option<Fit>,
     /// The most registers that a thread may have; of entry points.
     pub budget: Option<Budget>,
+}
+
+/// The machine that code is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CodeTarget {
+    /// A GPU, by its compute capability.
+    Gpu { sm: u32 },
+    /// A processor with explicit groups, by its name.
+    Groups { processor: SmolStr },
+}
+
+/// `sm_80`, `ia64:mckinley`.
+impl std::fmt::Display for CodeTarget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CodeTarget::Gpu { sm } => write!(f, "sm_{sm}"),
+            CodeTarget::Groups { processor } => write!(f, "ia64:{processor}"),
+        }
+    }
+}
+
+/// The reason why there is no code.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NoCode {
+    /// Of a GPU.
+    Gpu(Refusal),
+    /// Of a processor with explicit groups.
+    Groups(Vec<Refused>),
 }
 
 /// The architecture that code is made for: the configured target, sm_80 where that is none of NVIDIA's.
@@ -163,7 +191,7 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     let costs = of_function(db, item, function);
     let mut shown = TargetCode {
         name: function.name.to_string(),
-        target: format!("sm_{sm}"),
+        target: CodeTarget::Gpu { sm },
         text: String::new(),
         lines: Vec::new(),
         externals: Vec::new(),
@@ -181,7 +209,7 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
             shown.externals = code.externals.iter().map(ToString::to_string).collect();
             shown.text = code.text;
         }
-        Err(refusal) => shown.refused = Some(refusal.to_string()),
+        Err(refusal) => shown.refused = Some(NoCode::Gpu(refusal)),
     }
     Some(shown)
 }
@@ -192,7 +220,9 @@ fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     let function = db::lowered(db, item).first()?.module.functions.first()?;
     let mut shown = TargetCode {
         name: function.name.to_string(),
-        target: format!("ia64:{}", found.processor),
+        target: CodeTarget::Groups {
+            processor: found.processor.clone(),
+        },
         text: String::new(),
         lines: Vec::new(),
         externals: Vec::new(),
@@ -217,10 +247,7 @@ fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
             shown.lines = lines.collect();
             shown.text = with_cycles(db, file, &emitted.text);
         }
-        Err(reasons) => {
-            let reasons: Vec<String> = reasons.iter().map(|one| one.reason.to_string()).collect();
-            shown.refused = Some(reasons.join("; "));
-        }
+        Err(reasons) => shown.refused = Some(NoCode::Groups(reasons.clone())),
     }
     Some(shown)
 }
@@ -278,15 +305,17 @@ fn own_text(db: &dyn Db, file: File, item: Item<'_>) -> TargetCode {
     let lines = (0..text.lines().count() as u32).map(|line| (line, line));
     // What the assembler says is of the entry that needs most.
     let costs: Option<&Costs> = match db::lowered(db, item).as_slice() {
-        [one] if text.matches(".entry").count() == 1 => {
-            let function = one.module.functions.first();
+        [lowered] if text.matches(".entry").count() == 1 => {
+            let function = lowered.module.functions.first();
             function.and_then(|function| of_function(db, item, function))
         }
         _ => None,
     };
     TargetCode {
         name: item.name(db).to_string(),
-        target: format!("sm_{}", architecture(db, file)),
+        target: CodeTarget::Gpu {
+            sm: architecture(db, file),
+        },
         lines: lines.collect(),
         externals: Vec::new(),
         refused: None,

@@ -10,8 +10,8 @@ use codegen::specialize::accept::Model;
 use codegen::specialize::source::estimate::{estimate, parts};
 use codegen::specialize::source::executions::Profiled;
 use codegen::specialize::source::{
-    Candidate, Refusal, Settings, Source, Version, candidates, check, functions_of, harmless,
-    version,
+    Candidate, Refusal, Rejection, Settings, Source, Version, candidates, check, functions_of,
+    harmless, version,
 };
 use facts::Scope;
 use facts::values::stored::StoredProfile;
@@ -159,19 +159,17 @@ pub fn attempt(
     };
     let version = version(source, function, candidate, settings)?;
     let (span, new) = &version.edit;
-    let refuse = |why: String| Refusal::Check(why);
     let mut after = source.text.to_owned();
     if span.end as usize > after.len() {
-        return Err(refuse("the edit is out of range".into()));
+        return Err(Rejection::OutOfRange.into());
     }
     after.replace_range(span.start as usize..span.end as usize, new);
     check::check(source.text, &after, (*span, new.len()), &|name| {
         harmless(source, name)
     })
-    .map_err(|violation| refuse(violation.to_string()))?;
-    let rewritten = program::rewritten(db, item, &after)
-        .ok_or_else(|| refuse("the function is not found in it".into()))?;
-    understood(db, item, source, &rewritten).map_err(refuse)?;
+    .map_err(Rejection::Rule)?;
+    let rewritten = program::rewritten(db, item, &after).ok_or(Rejection::FunctionLost)?;
+    understood(db, item, source, &rewritten).map_err(Rejection::Problem)?;
     let machine = &**db::charges(db, program::settings(db, item.main(db)));
     let at = span.start.saturating_sub(rewritten.start);
     let operand = candidate.is_operand().then_some(candidate.name.as_str());

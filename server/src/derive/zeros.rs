@@ -8,7 +8,7 @@ use crate::db::{self, Db, File, Item};
 use crate::profile::{self, TextError};
 use crate::program::{self, own_items};
 use facts::values::record::recordable;
-use facts::values::stored::{StoredItem, StoredProfile, map};
+use facts::values::stored::{ProfileError, StoredItem, StoredProfile, map};
 use facts::zeros::{Originator, originator, useless};
 use ir::{BindingKind, Function, Loc, Site, Value, ValueDef};
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ use syntax::{FileId, ItemKey, Span};
 pub enum FileProfile {
     /// There is none.
     Missing,
-    /// There is something else: its path, and why it is none.
-    Unusable(PathBuf, String),
+    /// There is something else, at this path.
+    Unusable(PathBuf, UnusableProfile),
     /// Its path and its file.
     Read(PathBuf, File, Arc<StoredProfile>),
 }
@@ -30,8 +30,19 @@ pub enum FileProfile {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProfileText {
     Missing,
-    Unusable(String),
+    Unusable(UnusableProfile),
     Read(Arc<StoredProfile>),
+}
+
+/// The reason why a file is no profile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum UnusableProfile {
+    /// It can't be read, in the words of the system.
+    Unread(Arc<str>),
+    TooLarge {
+        bytes: usize,
+    },
+    Text(TextError),
 }
 
 /// What a profile says of a definition. Counts are of warps.
@@ -66,8 +77,8 @@ pub struct Zeros {
     /// By position.
     pub rows: Vec<ZeroRow>,
     pub stale: Option<Stale>,
-    /// Why probabilities of the profile do not hold here.
-    pub warps: Option<String>,
+    /// Its warps have another size than here: probabilities do not hold.
+    pub warps: Option<ProfileError>,
 }
 
 /// The profile of a file, from where the configuration says or from beside it.
@@ -115,16 +126,18 @@ pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
 pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
     let text = match file.source(db) {
         db::Source::Text { text, .. } => text,
-        db::Source::Unusable(reason) => return ProfileText::Unusable(reason.to_string()),
+        db::Source::Unusable(reason) => {
+            return ProfileText::Unusable(UnusableProfile::Unread(Arc::clone(reason)));
+        }
         db::Source::Missing => return ProfileText::Missing,
     };
     if text.len() as u64 > profile::LARGEST_PROFILE {
-        return ProfileText::Unusable(format!("{} bytes are too many", text.len()));
+        let bytes = text.len();
+        return ProfileText::Unusable(UnusableProfile::TooLarge { bytes });
     }
     match profile::parse(text) {
         Ok(read) => ProfileText::Read(Arc::new(read)),
-        Err(TextError::Json(reason)) => ProfileText::Unusable(reason),
-        Err(error) => ProfileText::Unusable(error.to_string()),
+        Err(error) => ProfileText::Unusable(UnusableProfile::Text(error)),
     }
 }
 
@@ -152,7 +165,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Zeros {
             .find(|stored| stored.name == function.name && stored.ordinal == item.ordinal(db));
         let Some(stored) = stored else { continue };
         if let Err(error) = profile.check_warp_size(function.launch.warp_size.unwrap_or(wanted)) {
-            zeros.warps = Some(error.to_string());
+            zeros.warps = Some(error);
             continue;
         }
         add_rows(&mut zeros, function, stored);

@@ -3,6 +3,7 @@
 use super::backend::Backend;
 use super::convert::Text;
 use crate::derive;
+use crate::derive::code::CodeTarget;
 use crate::views;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -37,9 +38,11 @@ impl Backend {
         };
         let judged = match crate::ptxas::find(params.ptxas.as_deref()) {
             Some(tool)
-                if params.judge && shown.refused.is_none() && shown.target.starts_with("sm_") =>
+                if params.judge
+                    && shown.refused.is_none()
+                    && matches!(shown.target, CodeTarget::Gpu { .. }) =>
             {
-                let (text, target) = (shown.text.clone(), shown.target.clone());
+                let (text, target) = (shown.text.clone(), shown.target.to_string());
                 // No clone of the database is held while a process runs.
                 let work = move || crate::ptxas::assemble(&tool, &text, &target);
                 tokio::task::spawn_blocking(work).await.ok()
@@ -53,11 +56,11 @@ impl Backend {
         };
         Ok(Some(json!({
             "name": shown.name,
-            "target": shown.target,
+            "target": shown.target.to_string(),
             "text": shown.text,
             "lines": shown.lines,
             "externals": shown.externals,
-            "refused": shown.refused,
+            "refused": shown.refused.as_ref().map(views::code::refused),
             "budget": shown.budget.map(|budget| budget.registers),
             "summary": report.as_ref().map(|report| views::code::summary(&shown, report)),
             "ptxas": report,

@@ -7,6 +7,7 @@ use super::commands::{CODE, PAGE};
 use super::convert::Text;
 use crate::db::{self, Copy};
 use crate::derive;
+use crate::derive::code::CodeTarget;
 use crate::host;
 use crate::profile::make::inputs_of;
 use crate::views;
@@ -89,13 +90,15 @@ impl Backend {
                 let Some(code) = found.await?.flatten() else {
                     return Ok(None);
                 };
-                let extension =
-                    match code.target.starts_with("ia64") || !code.target.contains("sm_") {
-                        true => "ia64.s",
-                        false => "ptx",
-                    };
+                let extension = match code.target {
+                    CodeTarget::Groups { .. } => "ia64.s",
+                    CodeTarget::Gpu { .. } => "ptx",
+                };
                 let text = match &code.refused {
-                    Some(reason) => format!("// No code for {}: {reason}.\n", code.name),
+                    Some(reason) => {
+                        let reason = views::code::refused(reason);
+                        format!("// No code for {}: {reason}.\n", code.name)
+                    }
                     None => code.text,
                 };
                 (format!("{}.{extension}", plain(&code.name)), text)

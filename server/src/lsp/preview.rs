@@ -92,8 +92,8 @@ impl Backend {
             code.map(|code| {
                 json!({
                     "text": views::code::comparable(&code),
-                    "refused": code.refused,
-                    "target": code.target,
+                    "refused": code.refused.as_ref().map(views::code::refused),
+                    "target": code.target.to_string(),
                 })
             })
         };

@@ -5,6 +5,7 @@ use crate::db::{self, Db, File};
 use codegen::target::ia64::listing::{Item, Listing, listing};
 use simulate::ia64::Program;
 use syntax::ia64::Document;
+use syntax::ia64::decode::Opaque;
 use syntax::{Problem, Span};
 
 /// A file of assembly, read.
@@ -39,8 +40,8 @@ impl Assembly {
     }
 }
 
-/// Instructions of which nothing is known, and why.
-pub(super) fn opaque(db: &dyn Db, file: File) -> Vec<(Span, String)> {
+/// Instructions of which nothing is known, with the reason.
+pub(super) fn opaque(db: &dyn Db, file: File) -> Vec<(Span, Opaque)> {
     let assembly = db::assembly(db, file);
     let items = assembly.listing.items.iter();
     items

@@ -164,9 +164,12 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
         let told = assembly.document.problems.iter().chain(&assembly.malformed);
         problems.extend(told.map(|problem| (problem.clone(), String::new())));
         let opaque = assembly::opaque(db, file).into_iter();
-        problems.extend(
-            opaque.map(|(span, reason)| (Problem::unsupported(span, reason), String::new())),
-        );
+        problems.extend(opaque.map(|(span, reason)| {
+            (
+                Problem::unsupported(span, reason.to_string()),
+                String::new(),
+            )
+        }));
     }
     for (place, item) in own_items(db, file) {
         let name = item.name(db).to_string();

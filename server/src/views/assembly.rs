@@ -285,10 +285,9 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
                 action.what = Doing::Edit(vec![(block.span, text.clone())]);
             }
             Outcome::Kept(reason) => {
-                action.effect.clone_from(reason);
-                action.what = Doing::Refused {
-                    reason: reason.clone(),
-                };
+                let reason = reason.to_string();
+                action.effect.clone_from(&reason);
+                action.what = Doing::Refused { reason };
                 action.quiet = true;
             }
         }

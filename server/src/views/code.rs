@@ -2,7 +2,7 @@
 
 use super::costs;
 use crate::db::{Db, File};
-use crate::derive::code::TargetCode;
+use crate::derive::code::{NoCode, TargetCode};
 use crate::program;
 
 /// The code without what an edit elsewhere in the file changes, such as the lines that it comes from.
@@ -14,9 +14,23 @@ pub fn comparable(code: &TargetCode) -> String {
         .collect()
 }
 
+/// Returns the reason why there is no code, without a full stop.
+pub fn refused(reason: &NoCode) -> String {
+    match reason {
+        NoCode::Gpu(refusal) => refusal.to_string(),
+        NoCode::Groups(all) => {
+            let reasons: Vec<String> = all
+                .iter()
+                .map(|refused| refused.reason.to_string())
+                .collect();
+            reasons.join("; ")
+        }
+    }
+}
+
 /// How many warps fit with the registers that the assembler gave a thread.
 pub fn occupancy(code: &TargetCode, registers: u32) -> Option<String> {
-    let table = codegen::machine::named(&code.target)?;
+    let table = codegen::machine::named(&code.target.to_string())?;
     let fit = code.fit.as_ref().filter(|_| registers > 0)?;
     Some(costs::occupied(
         &fit.with_registers(table.gpu(), registers),

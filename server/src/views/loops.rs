@@ -141,8 +141,9 @@ fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> Str
     let missing = db::missing_headers(db, file);
     let may_be = match refusal {
         // A member of what has no type here is taken for a call.
-        Refusal::NoForm { operation, ty, .. } => ty == "opaque" || operation.contains("::"),
-        Refusal::SymbolicParameter { .. }
+        Refusal::NoForm { operation, .. } => operation.contains("::"),
+        Refusal::NoType { .. }
+        | Refusal::SymbolicParameter { .. }
         | Refusal::Unknown { .. }
         | Refusal::InitialValue { .. }
         | Refusal::Size { .. } => true,

@@ -11,7 +11,9 @@ use crate::derive::zeros;
 use crate::program;
 use codegen::specialize::Zeros;
 use codegen::specialize::frequency::frequency;
-use codegen::specialize::ptx::{Candidate, Document, Refusal, Settings, Version, check, remove};
+use codegen::specialize::ptx::{
+    Candidate, Document, Refusal, Rejection, Settings, Version, check, remove,
+};
 use facts::cost::Machine;
 use facts::zeros::originator;
 use ir::{Block, EntityVec, Function, ValueDef};
@@ -338,17 +340,16 @@ fn at_line(document: &Document<'_>, offset: u32) -> Vec<Candidate> {
 
 /// The version, if the checker finds nothing against it.
 fn judged(text: &str, start: u32, version: Version) -> Result<Version, Refusal> {
-    let refuse = |why: String| Refusal::Check(why);
     let mut after = text.to_owned();
     for (offset, new) in version.insertions.iter().rev() {
         let at = (start + offset) as usize;
         if !after.is_char_boundary(at) {
-            return Err(refuse("the edit is out of range".into()));
+            return Err(Rejection::OutOfRange.into());
         }
         after.insert_str(at, new);
     }
     let inside = start + version.insertions.first().map_or(0, |one| one.0 + 4);
-    let removal = remove(&after, inside).ok_or_else(|| refuse("it can't be taken back".into()))?;
-    check::check(text, &after, &removal).map_err(|violation| refuse(violation.to_string()))?;
+    let removal = remove(&after, inside).ok_or(Rejection::NotRemovable)?;
+    check::check(text, &after, &removal).map_err(Rejection::Rule)?;
     Ok(version)
 }

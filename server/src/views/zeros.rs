@@ -3,7 +3,8 @@
 
 use crate::db::{self, Db, File, Item};
 use crate::derive::rows::rows_of;
-use crate::derive::zeros::{self, FileProfile, Stale, file_profile, rows};
+use crate::derive::zeros::{self, FileProfile, Stale, UnusableProfile, file_profile, rows};
+use crate::profile::TextError;
 use crate::program::{self, own_items};
 use facts::values::stored::StoredProfile;
 use ir::{Function, Language};
@@ -96,14 +97,27 @@ pub fn structural(function: &Function, span: Span) -> Option<String> {
     ))
 }
 
-/// What is wrong with the profile of a file: a place of the file, the code, what to say.
+fn unusable(reason: &UnusableProfile) -> String {
+    match reason {
+        UnusableProfile::Unread(reason) => reason.to_string(),
+        UnusableProfile::TooLarge { bytes } => format!("{bytes} bytes are too many"),
+        UnusableProfile::Text(TextError::Json(reason)) => reason.clone(),
+        UnusableProfile::Text(error) => error.to_string(),
+    }
+}
+
+/// The problems with the profile of a file: a place of the file, the code, what to say.
 pub fn problems(db: &dyn Db, file: File) -> Vec<(&'static str, Span, String, String)> {
     match file_profile(db, file) {
         FileProfile::Missing => Vec::new(),
         FileProfile::Unusable(path, reason) => vec![(
             "unusable-profile",
             Span::default(),
-            format!("{} is not used as a profile: {reason}", path.display()),
+            format!(
+                "{} is not used as a profile: {}",
+                path.display(),
+                unusable(&reason)
+            ),
             String::new(),
         )],
         FileProfile::Read(path, _, profile) => {

@@ -6,6 +6,7 @@
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volumes 1 to 3.
 
+mod clock;
 mod completers;
 mod effects;
 mod implied;
@@ -18,6 +19,7 @@ mod set;
 mod tests;
 
 pub use crate::Branch;
+pub use clock::{Clock, WayPart};
 pub use completers::Completer;
 pub use effects::{Meaning, Operands, Undescribed, effects};
 pub use inst::{Access, Class, Def, Inst, Memory, Parallel, Type};

@@ -44,7 +44,7 @@ mod timing;
 
 pub use float::Float;
 pub use memory::Memory;
-pub use path::{Laid, Stretch, cycles as straight};
+pub use path::{Laid, SimulatedClock};
 pub use program::Program;
 pub use run::run;
 pub use timing::{Consumer, Dispersal, Latency, Producer, Timing};

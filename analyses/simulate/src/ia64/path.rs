@@ -11,8 +11,8 @@
 
 use super::program::{Inst, Program};
 use super::state::Use;
-use super::timing::{Clock, Timing};
-use isa::ia64::{File, Reg};
+use super::timing::{Clock as IssueClock, Timing};
+use isa::ia64::{Clock, File, Reg, WayPart};
 use std::ops::Range;
 use syntax::ia64::Document;
 
@@ -27,20 +27,34 @@ pub struct Laid {
     insts: Vec<isa::ia64::Inst>,
 }
 
-/// A part of a way.
-#[derive(Clone, Debug)]
-pub struct Stretch<'l> {
-    pub laid: &'l Laid,
-    /// Of its text.
-    pub items: Range<u32>,
-    /// It ends with a branch that is taken.
-    pub jumps: bool,
+/// The clock of a processor that is simulated.
+#[derive(Debug)]
+pub struct SimulatedClock(Timing);
+
+impl SimulatedClock {
+    /// The clock of a processor with this many units for memory; none where it is not simulated.
+    #[must_use]
+    pub fn of_units(memory: u32) -> Option<SimulatedClock> {
+        Timing::of_units(memory).map(SimulatedClock)
+    }
+}
+
+impl Clock for SimulatedClock {
+    type Document = Document;
+    type Laid = Laid;
+
+    fn laid(&self, document: &Document, text: &str, items: &[(u32, isa::ia64::Inst)]) -> Laid {
+        Laid::new(document, text, items)
+    }
+
+    fn cycles(&self, way: &[WayPart<'_, Laid>], off: u64) -> u64 {
+        cycles(&self.0, way, off)
+    }
 }
 
 impl Laid {
     /// `items`: the statement of each and what it reads and writes, in order.
-    #[must_use]
-    pub fn new(document: &Document, text: &str, items: &[(u32, isa::ia64::Inst)]) -> Laid {
+    fn new(document: &Document, text: &str, items: &[(u32, isa::ia64::Inst)]) -> Laid {
         let (program, _) = Program::new(document, text);
         let mut places = vec![None; items.len()];
         let number = |statement: u32| {
@@ -83,15 +97,14 @@ impl Laid {
 }
 
 /// Cycles until all of the way has issued; predicates in `off` (a bit each) are false.
-#[must_use]
-pub fn cycles(timing: &Timing, way: &[Stretch<'_>], off: u64) -> u64 {
-    let mut clock = Clock::new(timing);
+fn cycles(timing: &Timing, way: &[WayPart<'_, Laid>], off: u64) -> u64 {
+    let mut clock = IssueClock::new(timing);
     let mut bundles = 0;
-    for stretch in way {
-        let Some(range) = stretch.laid.range(&stretch.items) else {
+    for part in way {
+        let Some(range) = part.laid.range(&part.items) else {
             continue;
         };
-        let program = &stretch.laid.program;
+        let program = &part.laid.program;
         let first = program.insts[range.start].bundle;
         let mut last = first;
         for at in range {
@@ -102,7 +115,7 @@ pub fn cycles(timing: &Timing, way: &[Stretch<'_>], off: u64) -> u64 {
                 bundle: bundles + inst.bundle - first,
                 ..inst.clone()
             };
-            let own = stretch.laid.items[at].map(|item| &stretch.laid.insts[item as usize]);
+            let own = part.laid.items[at].map(|item| &part.laid.insts[item as usize]);
             let (reads, writes) = own.map_or_else(Default::default, |own| effects(own, off));
             clock.issue(&placed, program.shape(inst.bundle), reads, writes);
             if inst.stop {
@@ -110,7 +123,7 @@ pub fn cycles(timing: &Timing, way: &[Stretch<'_>], off: u64) -> u64 {
             }
         }
         bundles += last - first + 1;
-        if stretch.jumps {
+        if part.jumps {
             clock.end_group(true);
         }
     }

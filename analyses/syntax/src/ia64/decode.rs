@@ -9,36 +9,38 @@
 use super::Instruction;
 use super::names::Names;
 use isa::ia64::Inst;
-use isa::ia64::{Mnemonic, Operands, effects};
+use isa::ia64::{Mnemonic, Operands, Undescribed, UnknownMnemonic, effects};
 
-/// Why an instruction is opaque.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Opaque {
-    pub reason: String,
+/// The reason why an instruction is opaque.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Opaque {
+    #[error(transparent)]
+    Mnemonic(#[from] UnknownMnemonic),
+    #[error(transparent)]
+    Operands(#[from] Undescribed),
 }
 
-/// Returns what the instruction does with the names in force in front of it, and why where it is opaque.
+/// Returns what the instruction does with the names in force in front of it, and the reason where it is opaque.
 #[must_use]
 pub fn decode(text: &Instruction, names: &Names) -> (Inst, Option<Opaque>) {
     match Mnemonic::parse(&text.mnemonic) {
         Ok(mnemonic) => {
             let meanings = |operands: &[super::Operand]| -> Vec<_> {
-                operands.iter().map(|one| names.meaning(one)).collect()
+                operands
+                    .iter()
+                    .map(|operand| names.meaning(operand))
+                    .collect()
             };
             let operands = Operands {
                 targets: &meanings(&text.targets),
                 sources: &meanings(&text.sources),
             };
-            let predicate = text.predicate.as_ref().map(|one| names.meaning(one));
+            let predicate = text.predicate.as_ref().map(|name| names.meaning(name));
             match effects(mnemonic, predicate, operands) {
                 Ok(inst) => (inst, None),
-                Err(reason) => opaque(reason.to_string()),
+                Err(reason) => (Inst::opaque(), Some(reason.into())),
             }
         }
-        Err(unknown) => opaque(unknown.to_string()),
+        Err(unknown) => (Inst::opaque(), Some(unknown.into())),
     }
-}
-
-fn opaque(reason: String) -> (Inst, Option<Opaque>) {
-    (Inst::opaque(), Some(Opaque { reason }))
 }

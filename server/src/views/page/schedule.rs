@@ -54,7 +54,10 @@ pub(super) fn loops(
         .map(|(at, row)| loop_row(row, &processor, &places, schedules.remove(&at)));
     let rows = rows.collect();
     let refused = match machine.map(|machine| &machine.code) {
-        Some(Err(reasons)) => reasons.iter().map(|one| one.reason.to_string()).collect(),
+        Some(Err(reasons)) => reasons
+            .iter()
+            .map(|refused| refused.reason.to_string())
+            .collect(),
         _ => Vec::new(),
     };
     let code = code::of_key(
@@ -67,7 +70,7 @@ pub(super) fn loops(
     );
     let code = code.filter(|code| code.refused.is_none() && !code.text.is_empty());
     let code = code.map(|code| CodeRow {
-        target: code.target,
+        target: code.target.to_string(),
         text: code.text,
         lines: (code.lines.iter())
             .map(|&(text, line)| (text + 1, line + 1))

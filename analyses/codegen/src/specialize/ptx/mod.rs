@@ -115,7 +115,18 @@ pub enum Refusal {
     #[error("the file does not lower to what the votes need: {0}")]
     Unread(&'static str),
     #[error("the rewritten text was not accepted: {0}")]
-    Check(String),
+    Check(#[from] Rejection),
+}
+
+/// The reason why a rewritten text is not accepted.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Rejection {
+    #[error("the edit is out of range")]
+    OutOfRange,
+    #[error("it can't be taken back")]
+    NotRemovable,
+    #[error(transparent)]
+    Rule(#[from] check::Violation),
 }
 
 impl Refusal {

@@ -148,7 +148,23 @@ pub enum Refusal {
     #[error("the file is written for a shader model without votes: `{0}`")]
     Older(&'static str),
     #[error("the rewritten text was not accepted: {0}")]
-    Check(String),
+    Check(#[from] Rejection),
+}
+
+/// The reason why a rewritten text is not accepted.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Rejection {
+    #[error("the edits overlap")]
+    Overlap,
+    #[error("the edit is out of range")]
+    OutOfRange,
+    #[error("the function is not found in it")]
+    FunctionLost,
+    #[error(transparent)]
+    Rule(#[from] check::Violation),
+    /// A problem that a front end has with it, in its words.
+    #[error("{0}")]
+    Problem(String),
 }
 
 impl Refusal {

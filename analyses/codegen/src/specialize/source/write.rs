@@ -5,7 +5,7 @@ use super::flow::{self, Edit};
 use super::layout::{indented, tidied};
 use super::names::VarId;
 use super::region::{Around, Candidate, Chosen, Version};
-use super::{MARK, Refusal, Settings};
+use super::{MARK, Refusal, Rejection, Settings};
 use ir::Language;
 use smol_str::SmolStr;
 use syntax::Span;
@@ -76,7 +76,7 @@ impl Around<'_> {
             .iter()
             .map(|(place, text)| (Span::new(place.start, place.end.min(end)), text.clone()))
             .collect();
-        let broken = || Refusal::Check("the edits overlap".to_owned());
+        let broken = || Refusal::Check(Rejection::Overlap);
         let fast_text = tidied(&source.edited(span, &cut).ok_or_else(broken)?);
         let mut slow = both;
         slow.extend(moved);

@@ -9,7 +9,7 @@ use crate::target::ia64::dependence::{Dependence, data_dependences};
 use crate::target::ia64::relations::{Promise, PromiseKind};
 use isa::ia64::{Branch, Class, File, Inst, Reg};
 use std::ops::Range;
-use syntax::ia64::decode::decode;
+use syntax::ia64::decode::{Opaque, decode};
 use syntax::ia64::names::{Meaning, Names, Stacked};
 use syntax::ia64::{Argument, Binary, Document, Expr, StatementKind};
 
@@ -22,8 +22,8 @@ pub struct Item {
     /// Index into `Document::statements`.
     pub statement: u32,
     pub inst: Inst,
-    /// Why nothing is known of it.
-    pub opaque: Option<String>,
+    /// The reason why nothing is known of it.
+    pub opaque: Option<Opaque>,
     /// Counted from 0 through the file.
     pub group: u32,
     /// In braces: counted from 0 through the file.
@@ -142,7 +142,7 @@ pub fn listing(document: &Document, text: &str) -> Listing {
                 out.items.push(Item {
                     statement: index as u32,
                     inst,
-                    opaque: opaque.map(|opaque| opaque.reason),
+                    opaque,
                     group,
                     bundle: open.then_some(bundles),
                     rotates,

@@ -113,6 +113,10 @@ pub(super) fn refuse(operation: &str, ty: &str) -> Refusal {
     }
 }
 
+pub(super) fn refuse_type(operation: &str, ty: ir::Type) -> Refusal {
+    Refusal::no_form(operation, ty, "PTX")
+}
+
 /// Characters that PTX does not take become `_`.
 pub(super) fn identifier(name: &str) -> String {
     let mut out: String = name

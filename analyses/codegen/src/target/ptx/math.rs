@@ -4,7 +4,7 @@
 //! Shader languages leave the accuracy of functions to the implementation (HLSL: D3D functional specification, 3.1), CUDA
 //! gives it up with `--use_fast_math` (CUDA C++ Programming Guide, mathematical functions, intrinsic functions).
 
-use super::emit::{Emitter, refuse};
+use super::emit::{Emitter, refuse_type};
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
 use ir::*;
@@ -48,7 +48,7 @@ impl Emitter<'_> {
                 let single = self.as_single(a);
                 let to = self.fresh(Class::Float);
                 if !self.single(op, to, single) {
-                    return Err(refuse(&format!("{op:?}"), &ty.to_string()));
+                    return Err(refuse_type(&format!("{op:?}"), ty));
                 }
                 return self.rounded(result, to);
             }
@@ -199,7 +199,7 @@ impl Emitter<'_> {
             let (x, y) = (self.as_single(a), self.as_single(b));
             let single = self.fresh(Class::Float);
             if !self.in_type(op, "f32", single, &x.to_string(), &y.to_string()) {
-                return Err(refuse(&format!("{op:?}"), &ty.to_string()));
+                return Err(refuse_type(&format!("{op:?}"), ty));
             }
             return self.rounded(result, single);
         }
@@ -257,7 +257,7 @@ impl Emitter<'_> {
     /// `smoothstep`, as HLSL defines it.
     pub(super) fn smooth_step(&mut self, result: Value, args: &[Value]) -> Result<(), Refusal> {
         if self.ty(result) != Type::F32 {
-            return Err(refuse("SmoothStep", &self.ty(result).to_string()));
+            return Err(refuse_type("SmoothStep", self.ty(result)));
         }
         let [low, high, x] = [0, 1, 2].map(|n| self.operand(args[n]));
         let to = self.register(result);
@@ -281,10 +281,10 @@ impl Emitter<'_> {
         let suffix = match self.ty(result) {
             Type::F32 => "f",
             Type::F64 => "",
-            ty => return Err(refuse(name, &ty.to_string())),
+            ty => return Err(refuse_type(name, ty)),
         };
         if name.is_empty() {
-            return Err(refuse("function", &self.ty(result).to_string()));
+            return Err(refuse_type("function", self.ty(result)));
         }
         self.call_external(&format!("__nv_{name}{suffix}"), args, &[result]);
         Ok(())

@@ -1,6 +1,6 @@
 //! Loads, stores, atomics.
 
-use super::emit::{Emitter, refuse};
+use super::emit::{Emitter, refuse, refuse_type};
 use super::needed::folded;
 use super::registers::{Class, Register, memory_type, space_name};
 use crate::refusal::Refusal;
@@ -135,7 +135,7 @@ impl Emitter<'_> {
             Type::I64 => ("b64", "s64", "u64"),
             Type::F32 => ("b32", "f32", "f32"),
             Type::F64 => ("b64", "f64", "f64"),
-            _ => return Err(refuse("atomic", &ty.to_string())),
+            _ => return Err(refuse_type("atomic", ty)),
         };
         let (name, suffix) = match op {
             AtomicOp::Add | AtomicOp::Sub => ("add", unsigned),
@@ -151,7 +151,7 @@ impl Emitter<'_> {
             AtomicOp::CompareExchange => ("cas", bits),
             AtomicOp::IncrementWrap if ty == Type::I32 => ("inc", unsigned),
             AtomicOp::DecrementWrap if ty == Type::I32 => ("dec", unsigned),
-            _ => return Err(refuse(&format!("atomic {op:?}"), &ty.to_string())),
+            _ => return Err(refuse_type(&format!("atomic {op:?}"), ty)),
         };
         let (space, address, first) = self.address(data.args[0], access);
         if !matches!(space, Space::Global | Space::Shared | Space::Generic) {

@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons, conversions: results are canonical, that is, narrow integers are sign-extended again.
 
-use super::emit::{Emitter, refuse};
+use super::emit::{Emitter, refuse, refuse_type};
 use super::needed::wide;
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
@@ -93,7 +93,7 @@ impl Emitter<'_> {
             Type::F16 => Ok("f16"),
             Type::F32 => Ok("f32"),
             Type::F64 => Ok("f64"),
-            _ => Err(refuse(operation, &ty.to_string())),
+            _ => Err(refuse_type(operation, ty)),
         }
     }
 
@@ -342,7 +342,7 @@ impl Emitter<'_> {
                 self.plain(format_args!("cvt.rn.bf16.f32 {to}, {single}"));
             }
             Type::F32 => self.plain(format_args!("mov.f32 {to}, {single}")),
-            ty => return Err(refuse("rounding before sm_80", &ty.to_string())),
+            ty => return Err(refuse_type("rounding before sm_80", ty)),
         }
         Ok(())
     }
@@ -352,7 +352,7 @@ impl Emitter<'_> {
         let to = self.register(result);
         let bits = width(ty);
         let (x, y) = (self.operand(a), self.operand(b));
-        let no_form = || refuse(&format!("{op:?}"), &ty.to_string());
+        let no_form = || refuse_type(&format!("{op:?}"), ty);
         if ty.is_float() {
             return self.float_binary(op, result, a, b);
         }
@@ -459,7 +459,7 @@ impl Emitter<'_> {
     fn ternary(&mut self, op: TernaryOp, result: Value, args: &[Value]) -> Result<(), Refusal> {
         let ty = self.ty(result);
         let bits = width(ty);
-        let no_form = || refuse(&format!("{op:?}"), &ty.to_string());
+        let no_form = || refuse_type(&format!("{op:?}"), ty);
         if op == TernaryOp::SmoothStep {
             return self.smooth_step(result, args);
         }

@@ -1,7 +1,7 @@
 //! What shaders have besides arithmetic: handles of resources, records of stage inputs and outputs, derivatives across a
 //! quad, and inline assembly.
 
-use super::emit::{Emitter, refuse};
+use super::emit::{Emitter, refuse, refuse_type};
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
 use ir::*;
@@ -69,7 +69,7 @@ impl Emitter<'_> {
     }
     pub(super) fn stage_input(&mut self, result: Value, index: u32) -> Result<(), Refusal> {
         let Some(record) = self.record else {
-            return Err(refuse("StageInput", &self.ty(result).to_string()));
+            return Err(refuse_type("StageInput", self.ty(result)));
         };
         let before = self.function.inputs.iter().take(index as usize);
         let offset: u32 = before.map(|input| slot(input.ty)).sum();
@@ -133,7 +133,7 @@ impl Emitter<'_> {
             return self.rounded(result, sum);
         }
         if !matches!(self.ty(value), Type::F32 | Type::F16) {
-            return Err(refuse("Derivative", &self.ty(value).to_string()));
+            return Err(refuse_type("Derivative", self.ty(value)));
         }
         let bit = match kind {
             Derivative::X | Derivative::XCoarse | Derivative::XFine => 1,

@@ -8,7 +8,7 @@
 //!
 //! Source: *PTX ISA*, texture and surface instructions.
 
-use super::emit::{Emitter, refuse};
+use super::emit::{Emitter, refuse, refuse_type};
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
 use ir::*;
@@ -188,7 +188,7 @@ impl Emitter<'_> {
         let class = match self.ty(first) {
             Type::I32 | Type::I16 | Type::I8 | Type::Bool => Class::Word,
             Type::F32 | Type::F16 | Type::BF16 => Class::Float,
-            ty => return Err(refuse("a texel", &ty.to_string())),
+            ty => return Err(refuse_type("a texel", ty)),
         };
         let parts: Vec<Register> = (0..4).map(|_| self.fresh(class)).collect();
         let list: Vec<String> = parts.iter().map(Register::to_string).collect();
@@ -213,7 +213,7 @@ impl Emitter<'_> {
                     let to = self.register(result);
                     self.plain(format_args!("mov.{} {to}, {part}", class.type_name()));
                 }
-                ty => return Err(refuse("a texel", &ty.to_string())),
+                ty => return Err(refuse_type("a texel", ty)),
             }
         }
         Ok(())
@@ -410,7 +410,7 @@ impl Emitter<'_> {
                     self.plain(format_args!("mov.b32 {single}, {word}"));
                     self.rounded(result, single)?;
                 }
-                ty => return Err(refuse("a texel", &ty.to_string())),
+                ty => return Err(refuse_type("a texel", ty)),
             }
         }
         Ok(())
@@ -435,7 +435,7 @@ impl Emitter<'_> {
             let single = match self.ty(value) {
                 Type::F16 => self.as_single(value),
                 Type::F32 | Type::I8 | Type::I16 | Type::I32 => self.register(value),
-                ty => return Err(refuse("a texel", &ty.to_string())),
+                ty => return Err(refuse_type("a texel", ty)),
             };
             let word = self.fresh(Class::Word);
             self.plain(format_args!("mov.b32 {word}, {single}"));

@@ -1,6 +1,6 @@
 //! Builtin values, barriers, operations across lanes.
 
-use super::emit::{Emitter, refuse};
+use super::emit::{Emitter, refuse, refuse_type};
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
 use ir::lower::ptx::registers;
@@ -40,7 +40,7 @@ impl Emitter<'_> {
             Special::OtherWorkgroup(_) | Special::OtherDispatch(_) | Special::MicroSimdTid => {
                 match registers::name_of(special) {
                     Some((name, least)) if self.target.sm >= least => name,
-                    Some((name, _)) => return Err(refuse(&name, &self.ty(result).to_string())),
+                    Some((name, _)) => return Err(refuse_type(&name, self.ty(result))),
                     None => return Err(refuse(&format!("{special:?}"), "any type")),
                 }
             }
@@ -168,7 +168,7 @@ impl Emitter<'_> {
         match data.args.last() {
             Some(&mask) if op.mask => {
                 if self.ty(mask) != Type::I32 {
-                    return Err(refuse("a mask of lanes", &self.ty(mask).to_string()));
+                    return Err(refuse_type("a mask of lanes", self.ty(mask)));
                 }
                 Ok(self.operand(mask))
             }
@@ -363,7 +363,7 @@ impl Emitter<'_> {
         inclusive: bool,
     ) -> Result<(), Refusal> {
         let ty = self.ty(data.args[0]);
-        let no_form = || refuse(&format!("{:?}", op.kind), &ty.to_string());
+        let no_form = || refuse_type(&format!("{:?}", op.kind), ty);
         let (name, neutral) = match (reduce, ty) {
             (ReduceOp::Add, Type::I32) => ("add.s32", "0"),
             (ReduceOp::Mul, Type::I32) => ("mul.lo.s32", "1"),
@@ -430,7 +430,7 @@ impl Emitter<'_> {
     fn word(&mut self, value: Value) -> Result<SmolStr, Refusal> {
         match Class::of(self.ty(value)) {
             Class::Word => Ok(self.operand(value)),
-            _ => Err(refuse("a lane number", &self.ty(value).to_string())),
+            _ => Err(refuse_type("a lane number", self.ty(value))),
         }
     }
 

@@ -288,7 +288,7 @@ fn read(text: &str) -> (Program, Vec<Line<'_>>) {
             text: &text[span.start as usize..span.end as usize],
             mnemonic: Mnemonic::parse(&instruction.mnemonic).expect("of the table"),
             table,
-            opaque: opaque.map(|one| one.reason),
+            opaque: opaque.map(|opaque| opaque.to_string()),
             op: inst.op,
             slot: inst.native,
             draw: Draw::Apart,

@@ -23,11 +23,10 @@ use crate::target::ia64::bundle::block::Choice;
 use crate::target::ia64::code::{Function, Operation, Virtual};
 use crate::target::ia64::listing::listing;
 use crate::target::ia64::operation::text;
-use crate::target::ia64::rebundle::{self, Outcome};
+use crate::target::ia64::rebundle::{self, NoClock, Outcome};
 use isa::ia64::File;
 use isa::ia64::register::Reg;
 use rustc_hash::FxHashMap;
-use std::convert::Infallible;
 
 /// Who finishes the iterations that are under way when the last one has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -189,7 +188,7 @@ fn packed(function: &Function, operations: &[Operation], machine: &Epic) -> Opti
         machine,
         &how,
         None,
-        None::<&Infallible>,
+        None::<&NoClock>,
     );
     let (mut cycles, mut bundles) = (0, 0);
     for block in &blocks {

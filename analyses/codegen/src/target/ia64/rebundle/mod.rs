@@ -32,17 +32,16 @@ use crate::target::ia64::bundle::check;
 use crate::target::ia64::bundle::laid::Laid;
 use crate::target::ia64::dependence::Dependence;
 use crate::target::ia64::relations::Promise;
-use isa::ia64::Class;
+use isa::ia64::{Class, Clock, Inst, WayPart};
 pub(super) use pack::{bundles, nop, pack};
 use print::print;
-use std::convert::Infallible;
 use std::ops::Range;
 use syntax::Span;
+use syntax::ia64::decode::Opaque;
 use syntax::ia64::{Document, Statement, StatementKind};
 
 /// In front of a block in whose first group what stays would go on.
 const STOP: &str = ";;\n\t";
-const SHARED: &str = "it shares a bundle with a label, a directive or another block";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -94,48 +93,56 @@ pub enum Outcome {
         /// No schedule of so few cycles has fewer nops.
         proved: bool,
     },
-    /// Why not.
-    Kept(String),
+    Kept(KeptReason),
 }
 
-/// The clock by which ways through a text are timed. It shares nothing with how blocks are packed here: whoever asks gives that
-/// of a simulator.
-pub trait Clock {
-    /// A text that is ready to be timed.
-    type Laid;
-
-    fn laid(&self, document: &Document, text: &str, listing: &Listing) -> Self::Laid;
-
-    /// Cycles until all of the way has issued; predicates in `off` (a bit each) are false.
-    fn cycles(&self, way: &[WayPart<'_, Self::Laid>], off: u64) -> u64;
+/// The reason why a block stays as it is.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum KeptReason {
+    #[error("more than {most} instructions without a label")]
+    TooLong { most: usize },
+    #[error(transparent)]
+    Opaque(Opaque),
+    #[error("it shares a bundle with a label, a directive or another block")]
+    SharedBundle,
+    #[error("it holds nothing but nops")]
+    NopsOnly,
+    #[error("no order of its instructions fits into the templates")]
+    NoOrder,
+    #[error("nothing is gained")]
+    NothingGained,
+    #[error("its new bundles are wrong: {0}")]
+    Wrong(check::Violation),
+    #[error("its loop renames registers: what one iteration leaves to the next is not timed here")]
+    Renamed,
+    #[error(
+        "it would be slower on a way through it: {after} cycles for {before}, with what stands in front of it and behind"
+    )]
+    Slower { before: u64, after: u64 },
+    #[error("no way through it would be faster")]
+    NoFaster,
 }
 
-/// The clock that is not given: `None::<&Infallible>`.
-impl Clock for Infallible {
-    type Laid = Infallible;
+/// The clock that is not given: `None::<&NoClock>`.
+#[derive(Clone, Copy, Debug)]
+pub enum NoClock {}
 
-    fn laid(&self, _: &Document, _: &str, _: &Listing) -> Infallible {
+impl Clock for NoClock {
+    type Document = Document;
+    type Laid = NoClock;
+
+    fn laid(&self, _: &Document, _: &str, _: &[(u32, Inst)]) -> NoClock {
         match *self {}
     }
-    fn cycles(&self, _: &[WayPart<'_, Infallible>], _: u64) -> u64 {
+    fn cycles(&self, _: &[WayPart<'_, NoClock>], _: u64) -> u64 {
         match *self {}
     }
-}
-
-/// A part of a way.
-#[derive(Clone, Debug)]
-pub struct WayPart<'l, L> {
-    pub laid: &'l L,
-    /// Of its listing.
-    pub items: Range<u32>,
-    /// It ends with a branch that is taken.
-    pub jumps: bool,
 }
 
 /// All blocks of a file, in order. `within`: those that touch these bytes. Without a clock, blocks are judged by
 /// themselves.
 #[must_use]
-pub fn rebundle<C: Clock>(
+pub fn rebundle<C: Clock<Document = Document>>(
     document: &Document,
     text: &str,
     listing: &Listing,
@@ -165,7 +172,7 @@ pub fn rebundle<C: Clock>(
             span,
             before: Measure::default(),
             explicit: items.iter().all(|item| item.bundle.is_some()),
-            outcome: Outcome::Kept(format!("more than {LARGEST} instructions without a label")),
+            outcome: Outcome::Kept(KeptReason::TooLong { most: LARGEST }),
         };
         if region.len() <= LARGEST {
             let (found, judge) = found.get_or_insert_with(|| {
@@ -294,10 +301,10 @@ struct Stretch<'a> {
 }
 
 impl Stretch<'_> {
-    /// Why it can't be rewritten, whatever would be gained.
-    fn refused(&self) -> Option<String> {
+    /// The reason why it can't be rewritten, whatever would be gained.
+    fn refused(&self) -> Option<KeptReason> {
         if let Some(reason) = self.items.iter().find_map(|item| item.opaque.as_ref()) {
-            return Some(reason.clone());
+            return Some(KeptReason::Opaque(reason.clone()));
         }
         let mut open = false;
         for statement in self.statements {
@@ -307,10 +314,10 @@ impl Stretch<'_> {
                 _ => false,
             };
             if shared {
-                return Some(SHARED.into());
+                return Some(KeptReason::SharedBundle);
             }
         }
-        open.then(|| SHARED.into())
+        open.then_some(KeptReason::SharedBundle)
     }
 
     fn rewritten(
@@ -320,7 +327,7 @@ impl Stretch<'_> {
         options: &Options,
         before: Measure,
         judge: &mut dyn FnMut(&[Laid]) -> Result<(), check::Violation>,
-    ) -> Result<Outcome, String> {
+    ) -> Result<Outcome, KeptReason> {
         if let Some(reason) = self.refused() {
             return Err(reason);
         }
@@ -338,12 +345,12 @@ impl Stretch<'_> {
         };
         let better = (after.cycles, after.nops) < (before.cycles, before.nops);
         if !better && !options.all {
-            return Err("nothing is gained".into());
+            return Err(KeptReason::NothingGained);
         }
         let laid = bundles(&packed.groups);
         let verdict = judge(&laid);
         debug_assert_eq!(verdict, Ok(()), "{}: {laid:?}", print(self, &laid));
-        verdict.map_err(|violation| format!("its new bundles are wrong: {violation}"))?;
+        verdict.map_err(KeptReason::Wrong)?;
         Ok(Outcome::Rewritten {
             text: print(self, &laid),
             after,

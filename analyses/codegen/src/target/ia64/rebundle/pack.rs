@@ -1,5 +1,6 @@
 //! The bundles of a block's instructions, nops left out: groups and templates by `bundle::block`, slots by `bundle::place`.
 
+use super::KeptReason;
 use super::lay::lay;
 use crate::machine::epic::Epic;
 use crate::target::ia64::bundle::block::{self, Block, Choice, Wait, count};
@@ -38,13 +39,13 @@ pub(in crate::target::ia64) fn pack(
     machine: &Epic,
     choice: Choice,
     decisions: usize,
-) -> Result<Packed, &'static str> {
+) -> Result<Packed, KeptReason> {
     // Nops go; the others are numbered anew.
     let kept: Vec<usize> = (0..insts.len())
         .filter(|&at| insts[at].class != Class::Nop)
         .collect();
     if kept.is_empty() {
-        return Err("it holds nothing but nops");
+        return Err(KeptReason::NopsOnly);
     }
     let number = |item: u32| {
         kept.binary_search(&(item as usize))
@@ -75,8 +76,7 @@ pub(in crate::target::ia64) fn pack(
             ..block::Options::default()
         },
     );
-    let laid = lay(&block, &packing.groups, &order, machine.width())
-        .ok_or("no order of its instructions fits into the templates")?;
+    let laid = lay(&block, &packing.groups, &order, machine.width()).ok_or(KeptReason::NoOrder)?;
     let parts = laid.iter().flat_map(|(parts, _)| parts);
     let bundles = parts.filter(|part| part.from == 0).count() as u32;
     let groups = packing.groups.iter().zip(laid);

@@ -11,9 +11,9 @@
 //! registers, whose iterations overlap. A neighbour stands in its old text, and
 //! again as it will be where its own re-bundling was accepted.
 
-use super::{Clock, Outcome, Rebundled, WayPart};
+use super::{KeptReason, Outcome, Rebundled};
 use crate::target::ia64::listing::{Item, Listing, listing};
-use isa::ia64::Branch;
+use isa::ia64::{Branch, Clock, Inst, WayPart};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::ops::Range;
@@ -29,7 +29,7 @@ const GUARDS: usize = 6;
 /// Items in a row, and whether the last is a branch that is taken.
 type Part = (Range<u32>, bool);
 
-struct Ways<'a, C: Clock> {
+struct Ways<'a, C: Clock<Document = Document>> {
     listing: &'a Listing,
     clock: &'a C,
     old: C::Laid,
@@ -45,7 +45,7 @@ struct Ways<'a, C: Clock> {
 }
 
 /// Keeps what is slower on a way. `blocks` are those of the listing from `first` on.
-pub(super) fn judge<C: Clock>(
+pub(super) fn judge<C: Clock<Document = Document>>(
     document: &Document,
     text: &str,
     listed: &Listing,
@@ -92,8 +92,8 @@ pub(super) fn judge<C: Clock>(
     let mut ways = Ways {
         listing: listed,
         clock,
-        old: clock.laid(document, text, listed),
-        new: clock.laid(&again, &written, &relisted),
+        old: clock.laid(document, text, &numbered(listed)),
+        new: clock.laid(&again, &written, &numbered(&relisted)),
         placed: placed.collect(),
         accepted: vec![false; blocks.len()],
         targets,
@@ -106,27 +106,31 @@ pub(super) fn judge<C: Clock>(
             continue;
         };
         if ways.renamed(&block.items) {
-            block.outcome = Outcome::Kept(
-                "its loop renames registers: what one iteration leaves to the next is not timed here".into(),
-            );
+            block.outcome = Outcome::Kept(KeptReason::Renamed);
             continue;
         }
         let fewer = (after.nops, after.bundles) < (block.before.nops, block.before.bundles);
         match ways.verdict(&all, at) {
             Err((before, after)) => {
-                block.outcome = Outcome::Kept(format!(
-                    "it would be slower on a way through it: {after} cycles for {before}, with what stands in front of it and behind"
-                ));
+                block.outcome = Outcome::Kept(KeptReason::Slower { before, after });
             }
             Ok(false) if !fewer => {
-                block.outcome = Outcome::Kept("no way through it would be faster".into());
+                block.outcome = Outcome::Kept(KeptReason::NoFaster);
             }
             Ok(_) => ways.accepted[at] = true,
         }
     }
 }
 
-/// Where branches go, and which items stand at labels.
+/// The instructions of a listing with their statements.
+fn numbered(listing: &Listing) -> Vec<(u32, Inst)> {
+    let items = listing.items.iter();
+    items
+        .map(|item| (item.statement, item.inst.clone()))
+        .collect()
+}
+
+/// The targets of branches, and the items that stand at labels.
 fn targets(document: &Document, listing: &Listing) -> (FxHashMap<u32, u32>, Vec<u32>) {
     let mut labels: FxHashMap<&SmolStr, u32> = FxHashMap::default();
     let mut labelled = Vec::new();
@@ -163,7 +167,7 @@ fn targets(document: &Document, listing: &Listing) -> (FxHashMap<u32, u32>, Vec<
     (targets, labelled)
 }
 
-impl<C: Clock> Ways<'_, C> {
+impl<C: Clock<Document = Document>> Ways<'_, C> {
     /// Whether control goes on behind the item where nothing else is known of it.
     fn ends(&self, item: u32) -> bool {
         let inst = &self.listing.items[item as usize].inst;

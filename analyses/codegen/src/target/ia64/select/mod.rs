@@ -181,11 +181,9 @@ pub fn select(
 
 /// Where something was not understood, what is computed with it adds nothing.
 fn causes(mut refused: Vec<Refused>) -> Vec<Refused> {
-    let cause = |one: &Refused| matches!(one.reason, Refusal::Unknown { .. });
+    let cause = |refused: &Refused| matches!(refused.reason, Refusal::Unknown { .. });
     if refused.iter().any(cause) {
-        refused.retain(
-            |one| !matches!(&one.reason, Refusal::NoForm { ty, .. } if ty.as_str() == "opaque"),
-        );
+        refused.retain(|refused| !matches!(refused.reason, Refusal::NoType { .. }));
     }
     refused
 }
@@ -221,11 +219,7 @@ impl Selector<'_> {
         }
     }
     pub(super) fn no_form(&mut self, operation: &str, ty: Type) {
-        self.refuse(Refusal::NoForm {
-            operation: operation.into(),
-            ty: smol_str::format_smolstr!("{ty}"),
-            target: TARGET,
-        });
+        self.refuse(Refusal::no_form(operation, ty, TARGET));
     }
 
     // ------------------------------------------------------------------------------------------- registers
