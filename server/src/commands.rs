@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub const FILE_NAME: &str = "compile_commands.json";
 /// Arguments of one call, those of its response files counted.
 const MOST_ARGUMENTS: usize = 20_000;
-/// How deep response files name others.
+/// The depth to which response files name others.
 const MOST_NESTED: usize = 4;
 
 /// The entries of a `compile_commands.json`.
@@ -47,7 +47,7 @@ enum Call {
     Line(String),
 }
 
-/// What a call of the compiler says of the file's meaning.
+/// The flags of a call of the compiler that bear on the file's meaning.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CompileFlags {
     pub defines: Vec<SmolStr>,
@@ -66,7 +66,7 @@ pub struct CompileFlags {
     pub notes: Vec<CommandNote>,
 }
 
-/// What is to be told of a file's flags.
+/// A note about a file's flags.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CommandNote {
     /// No entry names the file: these are the flags of another.
@@ -184,7 +184,7 @@ impl CompileCommands {
     }
 }
 
-/// Whether a name says that a file is made for a device.
+/// Returns true if a name says that a file is made for a device.
 fn is_device(path: &Path) -> bool {
     let extension = path.extension().map(|one| one.to_ascii_lowercase());
     extension.is_some_and(|one| one == "cu" || one == "cuh")
@@ -195,13 +195,13 @@ fn stem_of(path: &Path) -> String {
     stem.unwrap_or_default().to_lowercase()
 }
 
-/// How many folders two paths have in common.
+/// Returns how many folders two paths have in common.
 fn shared(a: &Path, b: &Path) -> usize {
     let both = a.components().zip(b.components());
     both.take_while(|(a, b)| a == b).count()
 }
 
-/// What an option says.
+/// The meaning of an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Says {
     Include,
@@ -219,7 +219,7 @@ enum Says {
     Nothing,
 }
 
-/// How an option has its value: `-Ivalue` or the next argument; `--name=value` or the next argument.
+/// The form in which an option has its value: `-Ivalue` or the next argument; `--name=value` or the next argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Value {
     Glued,

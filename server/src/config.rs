@@ -72,7 +72,7 @@ pub struct Config {
     pub machine_place: Span,
 }
 
-/// What facts depend on: a change computes them anew.
+/// The settings that facts depend on: a change computes them anew.
 /// The processor with explicit groups, where none is named.
 pub const PROCESSOR: &str = "itanium2";
 
@@ -81,14 +81,14 @@ pub struct AnalysisConfig {
     pub defines: Vec<SmolStr>,
     pub include_dirs: Vec<PathBuf>,
     pub path_remap: Vec<(String, PathBuf)>,
-    /// What paths of headers end in, and the file through which those are seen.
+    /// The ends of paths of headers, and the file through which those are seen.
     pub seen_through: Vec<(String, PathBuf)>,
     /// C: the system's headers are not looked for.
     pub no_system_headers: bool,
     /// HLSL's `half` and `min16` types have 16 bits.
     pub native_16bit: bool,
     pub options: Options,
-    /// What GPU code is made for; `None`: sm_80.
+    /// The target of GPU code; `None`: sm_80.
     pub target: Option<SmolStr>,
     /// Whose costs are used, where it is not the target's.
     pub machine: Option<SmolStr>,
@@ -103,11 +103,11 @@ pub struct AnalysisConfig {
     pub entry_points: Vec<(SmolStr, FunctionKind)>,
     /// Whether 0 * x may be taken for 0; `None`: as the language has it.
     pub fast_math: Option<bool>,
-    /// What `compile_commands.json` says; everything else comes first.
+    /// The flags in `compile_commands.json`; everything else comes first.
     pub command: Option<Arc<CompileFlags>>,
 }
 
-/// What only the presentation depends on.
+/// The settings that only the presentation depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ViewConfig {
     /// Sorted by code.
@@ -150,7 +150,7 @@ pub enum LanguageFeatures {
 }
 
 impl LanguageFeatures {
-    /// Whether they are offered for files of a language.
+    /// Returns true if they are offered for files of a language.
     pub fn serve(self, language: crate::language::Language) -> bool {
         use crate::language::Language;
         match self {
@@ -190,7 +190,7 @@ pub struct HintConfig {
     pub branches: bool,
     pub loops: bool,
     pub accesses: bool,
-    /// How often a definition is zero in all lanes of a warp.
+    /// Hints on how often a definition is zero in all lanes of a warp.
     pub zeros: bool,
     /// The line at which most registers are live, of kernels whose occupancy they limit.
     pub registers: bool,
@@ -202,7 +202,7 @@ pub struct HintConfig {
     pub costs: CostHints,
 }
 
-/// How much inlay hints tell.
+/// The detail of inlay hints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -358,7 +358,7 @@ pub fn apply_command(analysis: &mut AnalysisConfig, flags: Option<CompileFlags>)
     analysis.command = Some(Arc::new(flags));
 }
 
-/// What a stage's name means, of a shader's function or a kernel.
+/// Returns what a stage's name means, of a shader's function or a kernel.
 pub fn stage_from_name(name: &str) -> Result<FunctionKind, String> {
     ir::lower::c_family::stages::named_stage(name).ok_or_else(|| {
         format!("`{name}` is no stage: kernel, compute, vertex, pixel, geometry, hull, domain, amplification, mesh or ray-tracing")
@@ -366,7 +366,7 @@ pub fn stage_from_name(name: &str) -> Result<FunctionKind, String> {
 }
 
 impl AnalysisConfig {
-    /// What the configuration says that a function is.
+    /// Returns what the configuration says that a function is.
     pub fn entry_point(&self, name: &str) -> Option<FunctionKind> {
         let last = name.rsplit("::").next().unwrap_or(name);
         let found = self
@@ -394,7 +394,7 @@ impl AnalysisConfig {
     }
 }
 
-/// Whether a name fits a pattern, in which `*` stands for any text.
+/// Returns true if a name fits a pattern, in which `*` stands for any text.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else {
         return pattern == name;

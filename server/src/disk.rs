@@ -41,7 +41,7 @@ struct Job {
     answer: Arc<Answer>,
 }
 
-/// What a reader has to give, until nobody waits for it any more.
+/// The answer of a reader, until nobody waits for it any more.
 #[derive(Default)]
 struct Answer {
     state: Mutex<State>,

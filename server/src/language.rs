@@ -3,7 +3,7 @@
 use std::path::Path;
 use syntax::c_family::Dialect;
 
-/// What a file is written in.
+/// The language of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Language {
     Cuda,
@@ -57,7 +57,7 @@ impl Language {
         }
     }
 
-    /// Whether `of_file` has to see the text.
+    /// Returns true if `of_file` has to see the text.
     pub fn is_told_by_text(path: &Path) -> bool {
         let extension = path
             .extension()
@@ -95,7 +95,7 @@ const STAGES: [&str; 14] = [
     "rmiss", "rint", "rcall",
 ];
 
-/// Whether a shader is HLSL: it names no version of GLSL, and something that GLSL does not have.
+/// Returns true if a shader is HLSL: it names no version of GLSL, and something that GLSL does not have.
 fn is_hlsl(text: &str) -> bool {
     let has_version = text
         .lines()
@@ -112,7 +112,7 @@ fn is_hlsl(text: &str) -> bool {
     !has_version && words.iter().any(|word| text.contains(word))
 }
 
-/// Whether assembly is for IA-64: a stop, and a word that no other assembly has.
+/// Returns true if assembly is for IA-64: a stop, and a word that no other assembly has.
 fn is_ia64(text: &str) -> bool {
     const LOOKED_AT: usize = 1 << 16;
     let mut end = text.len().min(LOOKED_AT);

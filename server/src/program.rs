@@ -48,7 +48,7 @@ const LARGEST_IR: usize = 2 << 20;
 /// Blocks and instructions of one function, with what is inlined into it. Beyond, an analysis would take seconds.
 const LARGEST_FUNCTION: (usize, usize) = (30_000, 300_000);
 
-/// What an item is made of, with positions relative to its start.
+/// The source of an item, with positions relative to its start.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Body {
     Tokens {
@@ -99,10 +99,10 @@ impl Holds {
     }
 }
 
-/// What was found out about each function of an item.
+/// Facts and findings of the functions of an item.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Analysed {
-    /// By `Module::functions`; the first is the function itself.
+    /// Indexed by `Module::functions`; the first is the function itself.
     pub functions: Vec<FunctionFacts>,
     pub findings: Vec<Finding>,
 }
@@ -156,13 +156,13 @@ pub fn first_file(db: &dyn Db, file: File) -> File {
     path.map_or(file, |path| db.file(Path::new(path)))
 }
 
-/// Whether a header is missing.
+/// Returns true if a header is missing.
 pub fn misses_includes(db: &dyn Db, file: File) -> bool {
     file.language(db).c_dialect().is_some()
         && (db::unit(db, file).includes.iter()).any(|include| include.resolved.is_none())
 }
 
-/// What the settings say to the preprocessor.
+/// Returns what the settings say to the preprocessor.
 fn preprocess_options(db: &dyn Db, config: &AnalysisConfig, dialect: Dialect) -> PreprocessOptions {
     let mut options = PreprocessOptions::new(dialect);
     if let Some(command) = &config.command {

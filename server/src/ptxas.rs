@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long the assembler may take.
+/// The time that the assembler may take.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What `ptxas -v` says of the entry or function that needs most.
+/// The report of `ptxas -v` on the entry or function that needs most.
 #[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Report {
     /// `13.5`
@@ -86,7 +86,8 @@ pub fn assemble(ptxas: &Path, text: &str, target: &str) -> Result<Report, PtxasE
     Ok(report)
 }
 
-/// What becomes of one kernel of a text; with the weight of its code where a disassembler stands beside the assembler.
+/// Returns what becomes of one kernel of a text; with the weight of its code where a disassembler stands beside the
+/// assembler.
 pub fn assemble_entry(
     ptxas: &Path,
     text: &str,
@@ -148,7 +149,8 @@ pub fn figures(
     Ok(each.collect())
 }
 
-/// What `ptxas -v` prints, by entry: the lines from where it says that it compiles one, without those of functions that it calls.
+/// Returns what `ptxas -v` prints, by entry: the lines from where it says that it compiles one, without those of
+/// functions that it calls.
 fn by_entry(said: &str) -> Vec<(&str, Report)> {
     let mut out: Vec<(&str, String)> = Vec::new();
     let mut own = true;

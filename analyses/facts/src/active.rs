@@ -356,7 +356,7 @@ fn above(engine: &Engine<'_>, block: Block) -> Vec<Condition> {
     found
 }
 
-/// What the branch's condition is on the edge.
+/// Returns what the branch's condition is on the edge.
 fn edge_condition(engine: &Engine<'_>, from: Block, to: Block) -> Option<Condition> {
     let Terminator::Branch {
         condition,

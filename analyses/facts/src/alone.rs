@@ -9,7 +9,7 @@
 use crate::model::*;
 use ir::{Function, Language};
 
-/// Whether a function never has a second lane.
+/// Returns true if a function never has a second lane.
 pub(crate) fn runs_alone(function: &Function) -> bool {
     function.language == Language::C
 }

@@ -103,8 +103,8 @@ impl Walk<'_, '_> {
         found
     }
 
-    /// Whether a narrow value is the sum of its parts as a number, and not only modulo its width: all known, no carry out
-    /// of the known bits, or arithmetic that does not wrap.
+    /// Returns true if a narrow value is the sum of its parts as a number, and not only modulo its width: all known, no
+    /// carry out of the known bits, or arithmetic that does not wrap.
     fn holds(&self, value: Value, lanes: &Lanes) -> bool {
         let function = self.engine.function;
         let ty = function.ty(value);

@@ -120,7 +120,7 @@ fn components_of_atomic(engine: &Engine<'_>, block: ir::Block, inst: Inst) -> u3
     1 + same.count() as u32
 }
 
-/// Whether an earlier component stands for an atomic operation.
+/// Returns true if an earlier component stands for an atomic operation.
 fn completes_an_atomic(engine: &Engine<'_>, block: ir::Block, inst: Inst) -> bool {
     let mut before = near_atomic(engine, block, inst, Side::Before);
     before.any(|&at| is_component_of(engine.function, at, inst))
@@ -405,7 +405,8 @@ fn lane_by_lane(
     }
 }
 
-/// What the lanes' addresses, given by a warp's first lane, have in common in all warps; `None` where one is not known.
+/// Returns what the lanes' addresses, given by a warp's first lane, have in common in all warps; `None` where one is
+/// not known.
 fn in_all_warps(
     warps: &[Warp],
     pieces: Pieces,
@@ -451,7 +452,7 @@ fn warps(shape: &Shape) -> Vec<u32> {
     (0..(last as u32).max(1)).map(|w| w * shape.warp).collect()
 }
 
-/// What is the same in all warps.
+/// The pattern that is the same in all warps.
 #[derive(Clone, Copy)]
 struct Pattern {
     stride: Option<i64>,
@@ -574,7 +575,7 @@ fn sectors(addresses: &[i64], bytes: i64) -> u32 {
     touched.len() as u32
 }
 
-/// What divides the distances between all addresses: a power of two up to all banks' width.
+/// Returns what divides the distances between all addresses: a power of two up to all banks' width.
 fn granule(addresses: &[i64]) -> Option<u32> {
     let first = *addresses.first()?;
     let differing = addresses

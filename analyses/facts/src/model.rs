@@ -6,7 +6,7 @@ use ir::{AtomicOp, Block, BranchKind, EntityVec, Function, Inst, Loc, Space, Val
 use smol_str::SmolStr;
 use std::sync::Arc;
 
-/// How a value behaves across the lanes that hold it at the same time.
+/// The behaviour of a value across the lanes that hold it at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Class {
     /// All lanes hold the same value.
@@ -126,7 +126,7 @@ pub struct ValueFact {
     pub uniform_at: Option<Scope>,
     /// `4*tid.x + 256*ctaid.x + n`, `?` for a part that is uniform but has no name; empty when there is no form.
     pub form: SmolStr,
-    /// What the paper's methods say, as the paper writes it: `U`, `D`, `(1,⊥)`, `(0,1,⊥)`; empty for the full one.
+    /// The state by the paper's methods, as the paper writes it: `U`, `D`, `(1,⊥)`, `(0,1,⊥)`; empty for the full one.
     pub state: SmolStr,
     /// Why the value is not uniform over the dispatch: the next value or branch on the way to the source.
     pub cause: Cause,
@@ -221,7 +221,7 @@ pub enum AccessClass {
     Gather,
 }
 
-/// How a warp touches memory at one access. Sector figures are for global memory (32-byte sectors), ways for shared
+/// The access of a warp to memory. Sector figures are for global memory (32-byte sectors), ways for shared
 /// memory (32 banks of 4 bytes); all assume that every lane takes part which the conditions on the way let through, and that each piece of neighbouring addresses
 /// starts at a sector (an array by its allocation, a row by its pitch).
 #[derive(Clone, PartialEq, Debug)]
@@ -277,7 +277,7 @@ pub struct CauseStep {
     pub loc: Loc,
 }
 
-/// How sure a finding is.
+/// The certainty of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Tier {
     /// A specification is provably broken.
@@ -319,7 +319,7 @@ impl Finding {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Witness {
     pub threads: [[u32; 3]; 2],
-    /// How often they come, the first more often than the second.
+    /// The numbers of times that they come, the first more often than the second.
     pub times: [u32; 2],
     pub block: [u32; 3],
     /// The parameters that matter, by name.

@@ -76,7 +76,7 @@ pub enum CauseReason {
     NotUnderstood {
         construct: Option<SmolStr>,
     },
-    /// What a handle leads to is not followed.
+    /// A handle whose resource is not followed.
     HandleNotFollowed {
         name: SmolStr,
     },

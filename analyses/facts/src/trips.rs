@@ -21,7 +21,7 @@ const MOST: u64 = 1 << 16;
 const WORTH: u64 = 30;
 const SMALL: u64 = 64;
 
-/// What is known of the iterations.
+/// The iterations of a loop, as far as they are known.
 #[derive(Default)]
 pub(crate) struct Trips {
     /// Their number when it is constant.
@@ -239,9 +239,9 @@ fn rounds(
 
 /// A counter that grows by the same in each round.
 struct Induction {
-    /// What is tested first, where it is a constant.
+    /// The first value that is tested, where it is a constant.
     start: Option<i64>,
-    /// What may be tested first.
+    /// The range of the first value that is tested.
     range: (i64, i64),
     step: i64,
 }
@@ -339,7 +339,7 @@ fn linear_bound(engine: &Engine<'_>, test: &Test, induction: &Induction) -> Opti
     u64::try_from(rounds).ok().filter(|&rounds| rounds <= most)
 }
 
-/// What happens to a counter in each round.
+/// The change of a counter in each round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
     By(i64),
@@ -481,7 +481,7 @@ fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
     })
 }
 
-/// What the author calls a value, where it has a name.
+/// Returns what the author calls a value, where it has a name.
 fn name(engine: &Engine<'_>, block: Block, value: Value) -> Option<SmolStr> {
     let text = engine.form_text(&engine.cells[value].form, block, SUBGROUP);
     (!text.contains('?') && !text.is_empty()).then_some(text)

@@ -240,7 +240,7 @@ impl Terminator {
             _ => &mut [],
         }
     }
-    /// What it reads, and the arguments of its edges.
+    /// Returns what it reads, and the arguments of its edges.
     pub fn operands(&self) -> impl Iterator<Item = Value> + '_ {
         let args = self.edges().into_iter().flat_map(|edge| &edge.args);
         self.reads().iter().chain(args).copied()
@@ -365,7 +365,7 @@ pub fn counter_name(buffer: &str) -> SmolStr {
     smol_str::format_smolstr!("{buffer}{COUNTER}")
 }
 
-/// Whether it is the hidden counter of a buffer.
+/// Returns true if it is the hidden counter of a buffer.
 #[must_use]
 pub fn is_counter(symbol: &str) -> bool {
     symbol.ends_with(COUNTER)
@@ -484,8 +484,8 @@ impl Function {
         let address = parameter.values.first()?;
         self.statics.iter().find(|known| known.address == *address)
     }
-    /// What a variable was before a function or a text that is not understood, which may have assigned it, made this result of
-    /// it.
+    /// Returns what a variable was before a function or a text that is not understood, which may have assigned it, made
+    /// this result of it.
     pub fn given_by_reference(&self, result: Value) -> Option<Value> {
         let ValueDef::Result(inst, _) = self.values[result].def else {
             return None;

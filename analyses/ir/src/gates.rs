@@ -65,7 +65,7 @@ pub struct GateBuilder {
     post: Vec<Option<u32>>,
     /// The end of the one-entry region that starts here, if there is one.
     region: Vec<Option<u32>>,
-    /// By loop: the outermost irreducible loop around it or itself.
+    /// Indexed by loop: the outermost irreducible loop around it or itself.
     irreducible: EntityVec<LoopId, Option<LoopId>>,
     label: Vec<(u32, u32)>,
     epoch: u32,
@@ -227,14 +227,14 @@ pub fn role(flow: &ControlFlow, forest: &LoopForest, block: Block) -> Role {
 }
 
 impl LoopForest {
-    /// Whether `header` is the header of a loop that contains `block`.
+    /// Returns true if `header` is the header of a loop that contains `block`.
     fn contains_header_of(&self, header: Block, block: Block) -> bool {
         self.of(header)
             .is_some_and(|l| self.loops[l].header == header && self.contains(l, block))
     }
 }
 
-/// Where an edge leads in the graph in which loops that do not contain its source are single nodes.
+/// Returns where an edge leads in the graph in which loops that do not contain its source are single nodes.
 fn representative(forest: &LoopForest, from: Block, to: Block) -> Block {
     forest
         .outermost_without(to, from)
@@ -379,7 +379,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether `at` carries the only label left beside that of the end, so that nothing but the end can be a join.
+    /// Returns true if `at` carries the only label left beside that of the end, so that nothing but the end can be a
+    /// join.
     fn is_last(&mut self, at: u32, label: u32, end: Option<u32>) -> bool {
         let block = Block(at);
         let own_header = self.forest.of(block).is_some_and(|l| {

@@ -333,7 +333,7 @@ pub enum IntCondition {
 }
 
 impl IntCondition {
-    /// What holds where this does not.
+    /// Returns what holds where this does not.
     #[must_use]
     pub const fn negated(self) -> IntCondition {
         use IntCondition::*;

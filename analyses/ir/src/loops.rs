@@ -68,7 +68,7 @@ impl LoopForest {
     pub fn is_header(&self, block: Block) -> bool {
         self.innermost[block].is_some_and(|l| self.loops[l].header == block)
     }
-    /// Whether `inner` is `outer` or lies in it.
+    /// Returns true if `inner` is `outer` or lies in it.
     pub fn encloses(&self, outer: LoopId, inner: LoopId) -> bool {
         let (first, last) = self.loops[outer].interval;
         let at = self.loops[inner].interval.0;

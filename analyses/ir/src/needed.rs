@@ -71,7 +71,7 @@ pub fn operands(function: &Function) -> impl Fn(Inst, &mut Vec<Value>) {
     |inst, out| out.extend(function.insts[inst].operands())
 }
 
-/// How often each value is read.
+/// Returns how often each value is read.
 #[must_use]
 pub fn uses(function: &Function) -> EntityVec<Value, u32> {
     let mut out: EntityVec<Value, u32> = EntityVec::with_len(0, function.values.len());

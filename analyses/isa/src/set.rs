@@ -16,19 +16,19 @@ pub trait InstructionSet: Copy + Eq + Ord + Hash + Debug + Default + Send + Sync
 
     /// The class of a register.
     fn class(register: Self::Register) -> Self::Class;
-    /// Whether the register always holds the same, and is written in vain.
+    /// Returns true if the register always holds the same, and is written in vain.
     fn is_constant(register: Self::Register) -> bool;
-    /// Whether registers of the class guard instructions.
+    /// Returns true if registers of the class guard instructions.
     fn is_guard(class: Self::Class) -> bool;
     /// The way in which control leaves an instruction, if it does not only fall through.
     fn branch(mnemonic: Self::Mnemonic) -> Option<Branch>;
-    /// Whether an access with so many sources adds its last one to the register of its address.
+    /// Returns true if an access with so many sources adds its last one to the register of its address.
     fn steps(mnemonic: Self::Mnemonic, sources: usize) -> bool;
-    /// Whether an instruction with a guard executes where the guard holds, and not where it does not.
+    /// Returns true if an instruction with a guard executes where the guard holds, and not where it does not.
     fn executes_where_held(mnemonic: Self::Mnemonic) -> bool;
-    /// Whether nothing of their old values stays in the targets.
+    /// Returns true if nothing of their old values stays in the targets.
     fn overwrites(mnemonic: Self::Mnemonic, guarded: bool) -> bool;
-    /// Whether the targets are read besides.
+    /// Returns true if the targets are read besides.
     fn accumulates(mnemonic: Self::Mnemonic) -> bool;
 }
 
@@ -50,7 +50,7 @@ pub enum Branch {
 }
 
 impl Branch {
-    /// Whether registers have other names behind it.
+    /// Returns true if registers have other names behind it.
     #[must_use]
     pub const fn rotates(self) -> bool {
         matches!(self, Branch::CountedRotating | Branch::WhileRotating)

@@ -158,7 +158,7 @@ fn groups(
     }
 }
 
-/// What functions, their loops and their lines cost.
+/// Returns what functions, their loops and their lines cost.
 fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl Fn(u32) -> usize) {
     let lines = db::line_index(db, file);
     let mut note = |line: usize, text: String| {
@@ -194,7 +194,7 @@ fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl F
     }
 }
 
-/// What is worth a note.
+/// The lines and loops that are worth a note.
 struct Shown {
     all: bool,
     branch_cycles: u32,

@@ -286,7 +286,7 @@ fn progress(files: usize) -> indicatif::ProgressBar {
     bar
 }
 
-/// What was printed, for the last line.
+/// Counts of findings that were printed, for the last line.
 #[derive(Default)]
 struct Tally {
     files: usize,

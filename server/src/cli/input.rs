@@ -158,7 +158,7 @@ fn tell_once(line: String) {
     }
 }
 
-/// What the build says, the nearest lockstep.toml, then the options.
+/// Returns what the build says, the nearest lockstep.toml, then the options.
 pub(crate) fn config_for(
     db: &Database,
     path: &Path,
@@ -246,7 +246,7 @@ pub(crate) fn config_for(
     Ok(config)
 }
 
-/// Whether a target or machine of that name has explicit groups.
+/// Returns true if a target or machine of that name has explicit groups.
 pub(super) fn is_processor(name: &str) -> bool {
     let name = name.strip_prefix("ia64:").unwrap_or(name);
     codegen::machine::named(name).is_some_and(|table| table.epic().is_some())

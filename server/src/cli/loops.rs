@@ -92,7 +92,7 @@ fn place(db: &Database, file: File, span: Span) -> (u32, u32) {
     line_column(text, db::line_index(db, file), span.start)
 }
 
-/// What a reason speaks of, as it is written, and where.
+/// Returns what a reason speaks of, as it is written, and where.
 fn at_places(db: &Database, file: File, said: &Said) -> String {
     let text = program::text(file.source(db));
     let mut places: Vec<String> = Vec::new();

@@ -85,7 +85,7 @@ impl SharedFiles {
     }
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
     /// `lossy`: bytes that are no UTF-8 were replaced.
@@ -119,7 +119,7 @@ pub struct File {
     pub includers: Vec<PathBuf>,
     /// The files of its project by their names, where they were listed.
     pub names: Option<Arc<Names>>,
-    /// What an assembler has said of its code.
+    /// The figures of an assembler for its code.
     pub figures: Arc<Figures>,
 }
 
@@ -293,7 +293,7 @@ impl Database {
         }
     }
 
-    /// What builds say of files.
+    /// Returns what builds say of files.
     pub fn commands(&self) -> &Arc<Commands> {
         &self.commands
     }
@@ -398,7 +398,7 @@ impl Database {
         self.sweep();
     }
 
-    /// What the disk holds of a file now.
+    /// Returns what the disk holds of a file now.
     pub fn read_from_disk(&self, path: &Path) -> Source {
         self.disk.read(path)
     }

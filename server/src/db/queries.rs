@@ -171,19 +171,20 @@ pub fn facts_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Analysed>> {
     Arc::new(program::analyse(db, item))
 }
 
-/// What the kernels of an item pass to their callees.
+/// Returns what the kernels of an item pass to their callees.
 #[salsa::tracked]
 pub fn calls<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Passed> {
     program::calls(db, item)
 }
 
-/// What its other functions call.
+/// Returns what its other functions call.
 #[salsa::tracked]
 pub fn callees<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Callees> {
     program::callees(db, item)
 }
 
-/// What its other functions pass, whoever calls them. Asked for only of those that callers out of sight may call.
+/// Returns what its other functions pass, whoever calls them. Asked for only of those that callers out of sight may
+/// call.
 #[salsa::tracked]
 pub fn calls_of_device<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<(SmolStr, Vec<Passed>)> {
     program::calls_of_device(db, item)
@@ -204,13 +205,13 @@ pub fn rows<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Rows>> {
     Arc::new(derive::rows::of_item(lowered(db, item), facts_of(db, item)))
 }
 
-/// What could not be understood of an item, item-relative.
+/// Returns what could not be understood of an item, item-relative.
 #[salsa::tracked]
 pub fn item_problems<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Problem> {
     program::item_problems(db, item)
 }
 
-/// Where items stand: what item-relative positions are resolved with.
+/// Returns where items stand: what item-relative positions are resolved with.
 #[salsa::tracked]
 pub fn places(db: &dyn Db, file: File) -> Places {
     program::places(db, file)
@@ -255,13 +256,13 @@ pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
 // A result of a query with several arguments is never freed: its key is interned and outlives the items in it. So what
 // is told of an item has the item as its only argument.
 
-/// What the functions of an item cost a warp, item-relative. Asked for only where costs are shown.
+/// Returns what the functions of an item cost a warp, item-relative. Asked for only where costs are shown.
 #[salsa::tracked]
 pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Option<Costs>> {
     derive::costs::of_item(db, item)
 }
 
-/// What findings need to know of the registers of an item's kernels, item-relative.
+/// Returns what findings need to know of the registers of an item's kernels, item-relative.
 #[salsa::tracked]
 pub fn register_rows<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<RegisterRow> {
     derive::register_rows::of_item(db, item)
@@ -279,19 +280,19 @@ pub fn ptx_fingerprint(db: &dyn Db, file: File) -> u64 {
     derive::figures::of_file(db, file)
 }
 
-/// What a profile says of an item, item-relative. Asked for only where there is one.
+/// Returns what a profile says of an item, item-relative. Asked for only where there is one.
 #[salsa::tracked]
 pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>) -> Zeros {
     derive::zeros::of_item(db, item)
 }
 
-/// What an item comes to on a processor with explicit groups. Asked for only where somebody looks.
+/// Returns what an item comes to on a processor with explicit groups. Asked for only where somebody looks.
 #[salsa::tracked(lru = 32)]
 pub fn machine_code<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<MachineCode>> {
     derive::loops::machine_code(db, item)
 }
 
-/// What is told of an item's loops, item-relative. Asked for only where somebody looks.
+/// Returns what is told of an item's loops, item-relative. Asked for only where somebody looks.
 #[salsa::tracked]
 pub fn item_loops<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemLoops>> {
     derive::loops::item_loops(db, item).map(Arc::new)

@@ -34,7 +34,7 @@ pub enum BudgetReason {
 }
 
 impl BudgetReason {
-    /// Whether the author has set it, here or in the configuration.
+    /// Returns true if the author has set it, here or in the configuration.
     #[must_use]
     pub const fn is_chosen(self) -> bool {
         !matches!(self, BudgetReason::Machine)

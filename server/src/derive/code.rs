@@ -31,7 +31,7 @@ pub struct TargetCode {
     /// Functions that other modules define.
     pub externals: Vec<String>,
     pub refused: Option<NoCode>,
-    /// How many warps fit, by our estimate of registers; of entry points.
+    /// The warps that fit, by our estimate of registers; of entry points.
     pub fit: Option<Fit>,
     /// The most registers that a thread may have; of entry points.
     pub budget: Option<Budget>,

@@ -20,7 +20,7 @@ use syntax::LineIndex;
 /// Threads of a workgroup whose size nothing tells.
 const GUESSED_THREADS: u32 = 256;
 
-/// What a function of an item costs.
+/// The costs of a function of an item.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Costs {
     pub cost: ItemCost,
@@ -37,7 +37,7 @@ pub struct Costs {
     pub budget: Option<Budget>,
 }
 
-/// How many warps of an entry point fit on a multiprocessor.
+/// The warps of an entry point that fit on a multiprocessor.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fit {
     pub need: Need,
@@ -48,7 +48,7 @@ pub struct Fit {
     pub step: Option<Step>,
 }
 
-/// How the size of a workgroup is known.
+/// The source of the size of a workgroup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Threads {
     /// Declared or configured.
@@ -124,7 +124,7 @@ impl Fit {
     }
 }
 
-/// How many warps of an entry point fit, with so many registers a thread.
+/// Returns how many warps of an entry point fit, with so many registers a thread.
 pub fn fit(
     function: &Function,
     facts: &FunctionFacts,

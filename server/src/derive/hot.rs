@@ -24,7 +24,7 @@ const ALIKE: usize = 3;
 /// Share of a line's cycles that special functions are busy, from which on these are what it does.
 const FUNCTIONS: f64 = 0.15;
 
-/// Whether a function has lines and loops that a reader would want to be told of.
+/// Returns true if a function has lines and loops that a reader would want to be told of.
 pub fn has_hot_places(cost: &ItemCost, head: Option<Head>, source: &str, start: u32) -> bool {
     let Some(head) = head else {
         return false;
@@ -71,7 +71,7 @@ pub fn hot_line(
         .map(|(line, one)| (*line, *one))
 }
 
-/// Whether most of a line's cycles are those of calls.
+/// Returns true if most of a line's cycles are those of calls.
 pub fn calls_cost(
     cost: &ItemCost,
     line: u32,
@@ -84,7 +84,7 @@ pub fn calls_cost(
     called.map(|call| call.total.cycles).sum::<f64>() >= 0.5 * at.total.cycles
 }
 
-/// Whether `constexpr` or `consteval` stands in front of a function's name.
+/// Returns true if `constexpr` or `consteval` stands in front of a function's name.
 fn is_constexpr(source: &str, start: u32, name: Span) -> bool {
     let end = start as usize + name.start as usize;
     let Some(before) = source.get(start as usize..end) else {

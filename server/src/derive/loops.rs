@@ -15,7 +15,7 @@ use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::{FileId, ItemKey, Span};
 
-/// What an item comes to on a processor with explicit groups.
+/// The code of an item on a processor with explicit groups.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MachineCode {
     pub processor: SmolStr,
@@ -56,7 +56,8 @@ fn options(db: &dyn Db, file: File) -> Options {
     }
 }
 
-/// Whether products and sums may be one operation: as compilers for IA-64 do unless a line of the file forbids it.
+/// Returns true if products and sums may be one operation: as compilers for IA-64 do unless a line of the file forbids
+/// it.
 pub fn contracts(db: &dyn Db, file: File) -> bool {
     let forbids = |line: &str| {
         let mut words = line.trim_start().strip_prefix('#')?.split_whitespace();
@@ -71,14 +72,14 @@ pub fn contracts(db: &dyn Db, file: File) -> bool {
         .any(|line| forbids(line).is_some())
 }
 
-/// What is told of the loops of a module's first function; `None`: it has no code.
+/// Returns what is told of the loops of a module's first function; `None`: it has no code.
 pub fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopReport>> {
     let table = db::processor(db, program::settings(db, file));
     let found = examine(module, table.epic()?, &options(db, file));
     found.refused.is_empty().then_some(found.loops)
 }
 
-/// Whether the editor speaks of processors with explicit groups: somebody named one.
+/// Returns true if the editor speaks of processors with explicit groups: somebody named one.
 pub fn are_shown(db: &dyn Db, file: File) -> bool {
     let settings = program::settings(db, file);
     let own = || {
@@ -130,7 +131,7 @@ pub struct ItemRow {
     pub overcome: Vec<(HeldBack, Vec<ItemPlaced>)>,
 }
 
-/// What is told of an item's loops, with places relative to items.
+/// The reports on an item's loops, with places relative to items.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ItemLoops {
     pub function: SmolStr,

@@ -36,7 +36,8 @@ impl Registers {
         self.count.saturating_sub(most)
     }
 
-    /// Whether values are spilled: an assembler says so, or the estimate exceeds the budget by more than its own error.
+    /// Returns true if values are spilled: an assembler says so, or the estimate exceeds the budget by more than its
+    /// own error.
     #[must_use]
     pub fn spills(&self) -> bool {
         match (&self.figure, self.budget) {

@@ -38,7 +38,7 @@ pub struct Rows {
     pub expected: Expected,
     /// By the place of a call in the function's own text: the most wasteful access within, and the item it stands in.
     pub through_calls: Vec<(Span, ItemKey, AccessFact)>,
-    /// What was not understood.
+    /// Constructs that were not understood.
     pub unknowns: Vec<(Span, String)>,
     /// `None`: there is no such function.
     pub head: Option<Head>,
@@ -65,7 +65,7 @@ fn inlined(function: &Function) -> Vec<ItemKey> {
     items
 }
 
-/// What a function is.
+/// The head of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
     pub kind: FunctionKind,
@@ -307,7 +307,7 @@ fn through_calls(
     found
 }
 
-/// Whether a function is a kernel or a stage: the pointers that it is given lead to memory of the device.
+/// Returns true if a function is a kernel or a stage: the pointers that it is given lead to memory of the device.
 pub fn is_entry(function: &Function) -> bool {
     matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_))
 }

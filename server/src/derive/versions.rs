@@ -104,7 +104,7 @@ pub fn with_source(
     ));
 }
 
-/// What the configuration and the facts permit.
+/// Returns what the configuration and the facts permit.
 pub fn settings(db: &dyn Db, file: File, item: Item<'_>) -> Settings {
     let configured = program::settings(db, file).analysis(db).fast_math;
     let hlsl = file.language(db) == Language::Hlsl;
@@ -232,7 +232,7 @@ pub fn understood(
         .unwrap_or_default())
 }
 
-/// What the facts say of a value where it would be tested.
+/// The facts about a value where it would be tested.
 #[derive(Clone, Copy, Debug)]
 pub struct Tested {
     /// All lanes of a warp hold the same.
@@ -293,7 +293,7 @@ pub fn values_of(function: &Function, candidate: &Candidate) -> Option<Vec<Value
     found
 }
 
-/// How often the file's profile saw all lanes of a warp with a zero in the variable, where it is set.
+/// Returns how often the file's profile saw all lanes of a warp with a zero in the variable, where it is set.
 pub fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64> {
     let file = item.main(db);
     zeros::stored(db, file)?;
@@ -313,7 +313,7 @@ pub fn function_around<'db>(
         .find(|function| function.span.start <= place.start && place.end <= function.span.end)
 }
 
-/// What the file's profile has of a function.
+/// Returns what the file's profile has of a function.
 fn stored_item(
     db: &dyn Db,
     item: Item<'_>,
@@ -329,8 +329,8 @@ fn stored_item(
     Some((profile, at))
 }
 
-/// How often a warp executes each block of a function for one invocation, by the file's profile; what that does not
-/// tell follows from the facts. `None`: it tells nothing.
+/// Returns how often a warp executes each block of a function for one invocation, by the file's profile; what that does
+/// not tell follows from the facts. `None`: it tells nothing.
 pub fn executions(
     db: &dyn Db,
     item: Item<'_>,
@@ -354,13 +354,13 @@ pub fn executions(
     Some(weights(function, facts, &flow, &loops, Some(&known)).blocks)
 }
 
-/// What the file's profile says of the zeros of a function's values.
+/// Returns what the file's profile says of the zeros of a function's values.
 pub fn probabilities(db: &dyn Db, item: Item<'_>, function: &Function) -> Option<Probabilities> {
     let (profile, at) = stored_item(db, item, function)?;
     Some(Probabilities::of_profile(function, &profile.items[at]))
 }
 
-/// How often the file's profile saw all of these values zero in all lanes of a warp.
+/// Returns how often the file's profile saw all of these values zero in all lanes of a warp.
 pub fn share(db: &dyn Db, item: Item<'_>, function: &Function, values: &[Value]) -> Option<f64> {
     let (profile, at) = stored_item(db, item, function)?;
     let stored = &profile.items[at];

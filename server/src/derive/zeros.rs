@@ -45,7 +45,7 @@ pub enum UnusableProfile {
     Text(TextError),
 }
 
-/// What a profile says of a definition. Counts are of warps.
+/// The profile of a definition. Counts are of warps.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ZeroRow {
     /// The item that it stands in, where that is an inlined callee.
@@ -71,10 +71,10 @@ pub struct Stale {
     pub of: usize,
 }
 
-/// What is known of the zeros of an item's functions.
+/// The zeros of an item's functions.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Zeros {
-    /// By position.
+    /// In the order of positions.
     pub rows: Vec<ZeroRow>,
     pub stale: Option<Stale>,
     /// Its warps have another size than here: probabilities do not hold.
@@ -141,7 +141,7 @@ pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
     }
 }
 
-/// What the profile says of an item.
+/// Returns what the profile says of an item.
 pub fn of_item(db: &dyn Db, item: Item<'_>) -> Zeros {
     let mut zeros = Zeros::default();
     let file = item.main(db);

@@ -20,7 +20,7 @@ const MOST_ENTRIES: usize = 4096;
 /// Folders above a file.
 const MOST_FOLDERS: usize = 64;
 
-/// What builds say of files.
+/// The flags with which builds compile files.
 #[derive(Debug, Default)]
 pub struct Commands {
     /// By folder: the file that speaks of those in it.

@@ -5,23 +5,23 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::path::{Component, Path, PathBuf};
 
-/// What is included by others.
+/// Extensions of files that others include.
 const HEADERS: [&str; 10] = [
     "cuh", "h", "hpp", "hh", "hxx", "inl", "inc", "hlsli", "fxh", "ush",
 ];
-/// What units begin with, the likeliest to hold kernels first.
+/// Extensions of the files that units begin with, the likeliest to hold kernels first.
 const UNITS: [&str; 9] = [
     "cu", "hlsl", "fx", "usf", "compute", "c", "cpp", "cc", "cxx",
 ];
-/// What a project's folder holds.
+/// Names of files by which a project's folder is known.
 const MARKS: [&str; 3] = [".git", "lockstep.toml", "compile_commands.json"];
 /// Files below a project's folder that are looked at.
 const MOST_FILES: usize = 20_000;
-/// What is listed below it, of any kind.
+/// Entries that are listed below it, of any kind.
 const MOST_ENTRIES: usize = 200_000;
-/// How many headers may stand between a file and the unit through which it is seen.
+/// Headers that may stand between a file and the unit through which it is seen.
 const MOST_BETWEEN: usize = 4;
-/// How many units are named.
+/// Units that are named.
 const MOST_NAMED: usize = 4;
 /// Bytes of a file beyond which nobody writes it by hand.
 const LONGEST: u64 = 4 << 20;
@@ -29,21 +29,21 @@ const LONGEST: u64 = 4 << 20;
 /// The `#include` lines of the files below a folder.
 #[derive(Debug, Default)]
 pub struct Includers {
-    /// By the last part of what is included, in lower case: who includes it, and the whole of what is written.
+    /// Keyed by the last part of what is included, in lower case: who includes it, and the whole of what is written.
     lines: FxHashMap<String, Vec<(PathBuf, String)>>,
 }
 
-/// Whether a file is one that others include.
+/// Returns true if a file is one that others include.
 pub fn is_header(path: &Path) -> bool {
     rank(path, &HEADERS).is_some()
 }
 
-/// Whether a file may include others.
+/// Returns true if a file may include others.
 pub fn is_source(path: &Path) -> bool {
     is_header(path) || rank(path, &UNITS).is_some()
 }
 
-/// Whether a file says that its folder is a project's.
+/// Returns true if a file says that its folder is a project's.
 pub fn is_mark(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|name| MARKS.iter().any(|mark| name == *mark))
@@ -150,7 +150,7 @@ impl Includers {
     }
 }
 
-/// What a line includes.
+/// Returns what a line includes.
 fn included(line: &str) -> Option<&str> {
     let directive = line.trim_start().strip_prefix('#')?.trim_start();
     let rest = directive.strip_prefix("include")?.trim_start();
@@ -167,7 +167,7 @@ fn rank(path: &Path, extensions: &[&str]) -> Option<usize> {
     extensions.iter().position(|known| *known == extension)
 }
 
-/// How many folders two paths have in common.
+/// Returns how many folders two paths have in common.
 pub(super) fn shared(a: &Path, b: &Path) -> usize {
     let both = a.components().zip(b.components());
     both.take_while(|(a, b)| a == b).count()

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 /// The files below a project's folder that others may include.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// By the last part of the path, in lower case.
+    /// Keyed by the last part of the path, in lower case.
     files: FxHashMap<String, Vec<PathBuf>>,
 }
 
-/// What an `#include` says, and how it is compared.
+/// The words of an `#include`, and how they are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec<'a> {
     pub spec: &'a str,
@@ -32,7 +32,7 @@ impl Names {
         found
     }
 
-    /// Whether the file was not there.
+    /// Returns true if the file was not there.
     pub fn add(&mut self, path: &Path) -> bool {
         let path = normalize(path);
         let Some(name) = lower_name(&path) else {
@@ -46,7 +46,7 @@ impl Names {
         new
     }
 
-    /// Whether the file was there.
+    /// Returns true if the file was there.
     pub fn remove(&mut self, path: &Path) -> bool {
         let path = normalize(path);
         let all = lower_name(&path).and_then(|name| self.files.get_mut(&name));

@@ -61,7 +61,7 @@ fn io(path: &Path, source: std::io::Error) -> WriteError {
     }
 }
 
-/// What a path leads to, whether that exists or not.
+/// Returns what a path leads to, whether that exists or not.
 fn target(path: &Path) -> Result<PathBuf, WriteError> {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -76,7 +76,7 @@ fn target(path: &Path) -> Result<PathBuf, WriteError> {
     Err(io(path, std::io::Error::other("too many symbolic links")))
 }
 
-/// What is known of a file that is there and may be written.
+/// Returns what is known of a file that is there and may be written.
 fn existing(target: &Path) -> Result<Option<Metadata>, WriteError> {
     match std::fs::metadata(target) {
         Ok(metadata) if !metadata.is_file() => Err(WriteError::NotRegular {

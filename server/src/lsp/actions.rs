@@ -127,7 +127,7 @@ pub(super) fn code_action(
     Some(out)
 }
 
-/// What `codeAction/resolve` needs to find an action again.
+/// The data by which `codeAction/resolve` finds an action again.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 struct Offered {
     uri: Uri,
@@ -136,7 +136,7 @@ struct Offered {
     version: i32,
 }
 
-/// What becomes of an action that is to be resolved.
+/// The outcome of an action that is to be resolved.
 enum Resolved {
     Edit(WorkspaceEdit),
     /// The assembler is asked first.

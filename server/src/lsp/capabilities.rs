@@ -21,7 +21,7 @@ pub(super) fn token_modifiers() -> Vec<SemanticTokenModifier> {
     ]
 }
 
-/// What the client can do.
+/// The capabilities of the client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClientFeatures {
     pub(super) encoding: Encoding,

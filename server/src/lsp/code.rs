@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types::{Position, TextDocumentIdentifier};
 
-/// What `lockstep/code` asks.
+/// Parameters of `lockstep/code`.
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CodeParams {

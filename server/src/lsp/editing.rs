@@ -68,7 +68,7 @@ impl Backend {
         }
     }
 
-    /// What may stand at a position.
+    /// Returns what may stand at a position.
     pub(super) async fn completions(
         &self,
         params: CompletionParams,

@@ -54,7 +54,7 @@ pub(super) enum Event {
         path: PathBuf,
         names: Arc<Names>,
     },
-    /// How a file is compiled.
+    /// The flags with which a file is compiled.
     Command {
         path: PathBuf,
         flags: Option<Box<CompileFlags>>,
@@ -64,7 +64,7 @@ pub(super) enum Event {
     Again(String),
     /// A computation for publication is over, whatever came of it.
     Published,
-    /// What an assembler says of code of a document.
+    /// The figures of an assembler for code of a document.
     Figures {
         uri: String,
         figures: Vec<(u64, Option<Figure>)>,
@@ -75,7 +75,7 @@ pub(super) enum Event {
     },
 }
 
-/// What a request wants done, on a clone of the database.
+/// The work of a request, on a clone of the database.
 pub(super) trait Work: Send + Sync {
     /// `false`: cancelled because inputs change; ask again.
     fn run(&self, snapshot: Snapshot) -> bool;
@@ -91,7 +91,7 @@ pub(super) struct Request {
     pub(super) work: Arc<dyn Work>,
 }
 
-/// What a request sees.
+/// The state that a request sees.
 pub(super) struct Snapshot {
     pub(super) db: Database,
     pub(super) file: Option<File>,

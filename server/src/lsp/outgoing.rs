@@ -13,7 +13,7 @@ use tower_lsp::Client;
 use tower_lsp::ls_types::request::WorkDoneProgressCreate;
 use tower_lsp::ls_types::{Diagnostic, ProgressToken, Uri, WorkDoneProgressCreateParams};
 
-/// How long an answer of the client is waited for.
+/// The time that an answer of the client is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Work that takes longer shows its progress.
 const LONG: Duration = Duration::from_millis(500);
@@ -89,7 +89,7 @@ impl Outgoing {
     }
 }
 
-/// How often the progress of a run is told.
+/// The time between two reports on a run's progress.
 const BEAT: Duration = Duration::from_millis(100);
 
 impl Outgoing {

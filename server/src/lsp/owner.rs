@@ -37,7 +37,7 @@ use syntax::preprocess::Unit;
 use tower_lsp::ls_types::{Diagnostic, Uri};
 
 const DEFAULT_DEBOUNCE: Duration = Duration::from_millis(150);
-/// How long a file of the disk is waited for.
+/// The time that a file of the disk is waited for.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 struct Open {
@@ -52,7 +52,7 @@ struct Open {
     touched: u64,
 }
 
-/// What settings are made of.
+/// The sources of settings.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct SettingsKey {
     /// The configuration file that applies.
@@ -69,11 +69,11 @@ pub(super) struct Owner {
     folders: Vec<PathBuf>,
     editor: serde_json::Value,
     settings: FxHashMap<SettingsKey, Settings>,
-    /// How files are compiled, as far as it is known.
+    /// The flags of files, as far as they are known.
     commands: FxHashMap<PathBuf, Option<Box<CompileFlags>>>,
     /// Configuration files and baselines as the disk has them, as far as they were asked for.
     on_disk: FxHashMap<PathBuf, Source>,
-    /// What the client was told of configuration files that it has not opened.
+    /// The diagnostics that the client has of configuration files that it has not opened.
     told: FxHashMap<PathBuf, Vec<Diagnostic>>,
     debounce: Duration,
     push: bool,

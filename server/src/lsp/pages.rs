@@ -26,7 +26,7 @@ pub(super) struct ReportParams {
     item: Option<String>,
 }
 
-/// What a command is given.
+/// The arguments of a command.
 #[derive(Debug, serde::Deserialize)]
 struct Wanted {
     #[serde(default)]

@@ -25,7 +25,7 @@ pub(super) struct PreviewParams {
     action: Option<String>,
 }
 
-/// What the database says of a preview.
+/// The answer of the database about a preview.
 enum Previewed {
     /// Actions that could be looked at.
     Offered(Vec<Value>),

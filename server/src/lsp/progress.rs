@@ -3,7 +3,7 @@
 use crate::profile::run::Progress;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How far a run is, and whether it is still wanted.
+/// The progress of a run, and whether it is still wanted.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) total: AtomicU64,

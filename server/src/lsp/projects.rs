@@ -68,7 +68,7 @@ impl Projects {
     }
 }
 
-/// Whether flags of files may depend on a file.
+/// Returns true if flags of files may depend on a file.
 pub(super) fn speaks_of_flags(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|name| name == commands::FILE_NAME)
@@ -164,7 +164,7 @@ fn look_for_includers(events: &Sender<Event>, looks: &Receiver<Look>) {
 #[derive(Default)]
 struct Named {
     projects: FxHashMap<PathBuf, Arc<Names>>,
-    /// What was told of each open file.
+    /// The names that were told of each open file.
     told: FxHashMap<PathBuf, Option<Arc<Names>>>,
 }
 

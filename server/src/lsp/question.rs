@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::ls_types::{Diagnostic, SemanticToken};
 
-/// What the protocol's side and the owner both look at.
+/// The state that the protocol's side and the owner both look at.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) features: OnceLock<ClientFeatures>,
@@ -27,7 +27,7 @@ pub(super) struct Shared {
     pages: Mutex<Option<tempfile::TempDir>>,
     /// The assembler that the editor's settings or the environment name.
     pub(super) assembler: Mutex<Option<std::path::PathBuf>>,
-    /// What was published last, by document: the version and a fingerprint.
+    /// The last diagnostics published, by document: the version and a fingerprint.
     published: Mutex<FxHashMap<String, (i32, u64)>>,
 }
 
@@ -57,7 +57,7 @@ impl Shared {
     pub(super) fn set_version(&self, uri: &str, version: i32) {
         locked(&self.versions).insert(uri.to_owned(), version);
     }
-    /// Whether diagnostics are those of the newest version and differ from what the client has.
+    /// Returns true if diagnostics are those of the newest version and differ from what the client has.
     pub(super) fn is_news(&self, uri: &str, version: i32, diagnostics: &[Diagnostic]) -> bool {
         if self.version(uri) != Some(version) {
             return false;

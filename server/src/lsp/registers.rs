@@ -5,7 +5,7 @@ use crate::views::registers::{Panel, panel};
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::ls_types::TextDocumentIdentifier;
 
-/// What `lockstep/registers` asks.
+/// Parameters of `lockstep/registers`.
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RegistersParams {

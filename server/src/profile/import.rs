@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 1_000_000;
 pub const MAP_FORMAT: &str = "lockstep counter map";
 pub const MAP_VERSION: u32 = 1;
 
-/// What the counters of instrumented code mean.
+/// The meaning of the counters of instrumented code.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CounterMap {
     /// `MAP_FORMAT`.
@@ -59,7 +59,7 @@ pub enum ImportError {
     },
 }
 
-/// What was imported, and the rows that mean nothing in this source.
+/// An imported profile, and the rows that mean nothing in this source.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Imported {
     pub profile: StoredProfile,

@@ -31,7 +31,7 @@ pub struct Described {
     pub runs: u64,
     /// Workgroups that the description asks for.
     pub of: u64,
-    /// What was not given.
+    /// Parameters that were not given.
     pub open: Vec<String>,
 }
 
@@ -257,7 +257,7 @@ fn unknown<'n>(
     Ok(())
 }
 
-/// What a description may name, by the section that names it.
+/// The names that a description may have, by the section that has them.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// Parameters that are pointers, and where they stand in the entry block.

@@ -10,7 +10,7 @@ use facts::values::stored::StoredProfile;
 use ir::checkpoint::Checkpoint;
 use std::path::{Path, PathBuf};
 
-/// What is to be profiled, and on what.
+/// The order for a profile: the function and its inputs.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
     /// The description; else the one beside the file, else values of the seed's choice.
@@ -36,7 +36,7 @@ pub struct Inputs {
     pub directory: PathBuf,
 }
 
-/// What came of it, not yet written.
+/// A profile that was made, not yet written.
 #[derive(Debug)]
 pub struct Made {
     pub profile: StoredProfile,
@@ -64,7 +64,8 @@ pub fn description_beside(source: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file() && path.file_name() != Some(crate::config::FILE_NAME.as_ref()))
 }
 
-/// What a run of a source gets, without running it: the description that is given, else the one beside the source.
+/// Returns what a run of a source gets, without running it: the description that is given, else the one beside the
+/// source.
 pub fn inputs_of(source: &Path, given: Option<&Path>) -> Result<Inputs, MakeError> {
     let Some(path) = given
         .map(Path::to_owned)
@@ -155,7 +156,7 @@ impl Made {
 }
 
 impl Ran {
-    /// What ran, in a line.
+    /// Returns what ran, in a line.
     pub fn line(&self) -> String {
         let workgroups = match self.runs < self.of {
             true => format!(

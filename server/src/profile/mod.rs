@@ -30,7 +30,7 @@ use syntax::FileId;
 
 /// Bytes of a profile that are read.
 pub const LARGEST_PROFILE: u64 = 64 << 20;
-/// What follows the source's name in the name of the profile beside it.
+/// The end of the name of the profile beside a source.
 pub const SUFFIX: &str = ".lockstep-profile.json";
 
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum LoadError {
     Text { path: String, error: TextError },
 }
 
-/// What is wrong with a text that should be a profile.
+/// The error of a text that should be a profile.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TextError {
     /// With the line and the column.
@@ -51,7 +51,7 @@ pub enum TextError {
     Profile(#[from] ProfileError),
 }
 
-/// Where a profile is looked for when none is configured.
+/// Returns where a profile is looked for when none is configured.
 pub fn beside(source: &Path) -> PathBuf {
     let mut name = source.file_name().unwrap_or_default().to_owned();
     name.push(SUFFIX);

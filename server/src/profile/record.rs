@@ -23,7 +23,7 @@ mod tests;
 /// Zero masks of members of vectors that are kept; a run that has more in flight forgets the joint zeros of some.
 const IN_FLIGHT: usize = 1 << 18;
 
-/// How the values of lanes are profiled.
+/// The way in which values of lanes are profiled.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Stream {
     #[default]
@@ -64,7 +64,7 @@ struct Vector {
 #[derive(Debug)]
 pub struct Recorder {
     counters: Vec<Counter>,
-    /// By value; `u32::MAX` of what is not recorded.
+    /// Indexed by value; `u32::MAX` of what is not recorded.
     of: EntityVec<Value, u32>,
     vectors: Vec<Vector>,
     /// Lanes that held zero when a member was computed last, by workgroup, warp and value.

@@ -31,7 +31,7 @@ pub enum RunError {
     },
 }
 
-/// What is told besides the profile.
+/// The report on a run, besides the profile.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Ran {
     pub item: String,
@@ -39,7 +39,7 @@ pub struct Ran {
     pub of: u64,
     pub steps: u64,
     pub threads: u64,
-    /// What the description does not say.
+    /// Parameters that the description leaves open.
     pub open: Vec<String>,
     /// Stand-ins and other notes of the run, each once.
     pub notes: Vec<String>,

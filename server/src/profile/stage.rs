@@ -127,7 +127,7 @@ pub(super) fn inputs(
     })))
 }
 
-/// Whether a pixel shader gets something sensible in this input when nothing is said of it.
+/// Returns true if a pixel shader gets something sensible in this input when nothing is said of it.
 pub(super) fn has_default(semantic: &str, kind: FunctionKind) -> bool {
     kind == FunctionKind::Stage(ShaderStage::Pixel)
         && (semantic == "TEXCOORD0" || semantic.starts_with("NORMAL"))

@@ -27,7 +27,7 @@ const ANSWERED: [(&str, &str); 2] = [
     ("gnu/stubs.h", "\n"),
 ];
 
-/// Whether a path is that of a file of the server's own.
+/// Returns true if a path is that of a file of the server's own.
 pub(super) fn is_built_in(path: &str) -> bool {
     path.starts_with(BUILT_IN)
 }
@@ -99,7 +99,7 @@ impl<'a> Includes<'a> {
         other.find_map(|path| self.open(&path))
     }
 
-    /// Where a file of the project is that an `#include` may mean.
+    /// Returns where a file of the project is that an `#include` may mean.
     fn by_name(&self, from: &str, spec: &str, angled: bool) -> Option<&'a Path> {
         let include = Spec {
             spec,
@@ -109,7 +109,7 @@ impl<'a> Includes<'a> {
         self.names?.named(Path::new(from), &include)
     }
 
-    /// Whether a file that was included was found by its name alone.
+    /// Returns true if a file that was included was found by its name alone.
     pub(super) fn is_by_name(&self, from: &str, spec: &str, angled: bool, found: &str) -> bool {
         let is_it = |path: &Path| path.as_os_str() == found;
         self.by_name(from, spec, angled).is_some_and(is_it)

@@ -38,7 +38,7 @@ pub fn item_at<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<(ItemPla
         .min_by_key(|(place, _)| place.end - place.start)
 }
 
-/// Whether an item is meant by a name: its full one, or the last part of it.
+/// Returns true if an item is meant by a name: its full one, or the last part of it.
 pub fn is_named(full: &str, name: &str) -> bool {
     full == name || full.rsplit("::").next() == Some(name)
 }

@@ -75,7 +75,7 @@ pub fn charges(db: &dyn Db, settings: Settings) -> Machine {
     machine::charges(db::machine(db, settings), lanes)
 }
 
-/// What is wrong with a table of a machine, in the table.
+/// Returns the problems with a table of a machine, in the table.
 pub fn machine_problems(db: &dyn Db, file: File) -> Vec<ConfigProblem> {
     let problem = |one: &Problem| ConfigProblem {
         span: one.span,

@@ -79,7 +79,7 @@ pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
     merged(calls)
 }
 
-/// What the functions of an item that are no kernels call, without their facts.
+/// Returns what the functions of an item that are no kernels call, without their facts.
 pub fn callees(db: &dyn Db, item: Item<'_>) -> Vec<Callees> {
     let functions = db::lowered(db, item).iter().filter_map(|one| {
         let function = one.module.functions.first().filter(|f| !is_root(f))?;
@@ -100,7 +100,7 @@ pub fn callees(db: &dyn Db, item: Item<'_>) -> Vec<Callees> {
     functions.collect()
 }
 
-/// What the functions of an item that are no kernels pass, whoever calls them.
+/// Returns what the functions of an item that are no kernels pass, whoever calls them.
 pub fn calls_of_device(db: &dyn Db, item: Item<'_>) -> Vec<(SmolStr, Vec<Passed>)> {
     let functions = db::lowered(db, item).iter().filter_map(|one| {
         let function = one.module.functions.first().filter(|f| !is_root(f))?;
@@ -197,7 +197,7 @@ fn calls_of(module: &ir::Module, function: &Function, facts: &FunctionFacts) -> 
     calls
 }
 
-/// Whether a place is part of an inlined call.
+/// Returns true if a place is part of an inlined call.
 fn is_inside(function: &Function, mut place: Site, call: Site) -> bool {
     loop {
         if place == call {
@@ -257,7 +257,7 @@ fn merge(last: &mut Passed, call: Passed) {
     }
 }
 
-/// What all callers of a unit pass.
+/// Returns what all callers of a unit pass.
 pub fn all_calls(db: &dyn Db, file: File) -> Vec<Passed> {
     let items = db::items(db, file).iter();
     let kernels = items.filter(|item| item.holds(db).kernels);
@@ -362,7 +362,7 @@ fn unknown(item: &ItemKey, callee: &SmolStr) -> Passed {
     }
 }
 
-/// What is passed to the functions of an item.
+/// Returns what is passed to the functions of an item.
 pub fn passed(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
     if is_header(item.main(db).path(db)) {
         return Vec::new();
@@ -390,7 +390,8 @@ fn is_header(path: &Path) -> bool {
     })
 }
 
-/// What each kernel passes for a parameter of a device function, when they differ: the largest scope over which it is uniform.
+/// Returns what each kernel passes for a parameter of a device function, when they differ: the largest scope over which
+/// it is uniform.
 pub fn callers_that_differ<'db>(
     db: &'db dyn Db,
     item: Item<'db>,
@@ -414,8 +415,8 @@ pub fn callers_that_differ<'db>(
     }
 }
 
-/// What is known of a device function's parameters, its `static` variables among them, and of memory; and what that rests
-/// on.
+/// Returns what is known of a device function's parameters, its `static` variables among them, and of memory; and what
+/// that rests on.
 pub(super) fn parameters(
     passed: &[Passed],
     function: &Function,

@@ -4,7 +4,7 @@ use super::{Language, hidden};
 use crate::db::{self, Db, File};
 use syntax::{FileId, Span};
 
-/// What a file without a function to show is.
+/// The reason why a file has no function to show.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NothingShown {
     /// Blanks and comments.

@@ -9,7 +9,7 @@ const MARKS: [&str; 2] = ["crt/host_defines.h", "cuda_runtime_api.h"];
 /// Folders below it that belong to libraries.
 const LIBRARIES: [&str; 5] = ["cccl", "cub", "thrust", "cuda", "nv"];
 
-/// Whether a header that an `#include` names and that was found at a path is the toolkit's own and built in.
+/// Returns true if a header that an `#include` names and that was found at a path is the toolkit's own and built in.
 pub(super) fn is_built_in(db: &dyn Db, spec: &str, path: &Path) -> bool {
     ir::lower::c_family::builtins::is_known_header(spec)
         && toolkit_of(db, path).is_some_and(|root| {

@@ -9,7 +9,7 @@ use crate::documents::{line_beginning, line_text};
 use crate::program::{self, Language};
 use syntax::{LineIndex, Span};
 
-/// What comes of the line where an edit begins; the text itself where a line is added.
+/// Returns what comes of the line where an edit begins; the text itself where a line is added.
 fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
     match what {
         Doing::Edit(edits) => {
@@ -53,7 +53,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     all
 }
 
-/// What an author may ask for without a finding.
+/// Returns what an author may ask for without a finding.
 pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut all = super::versions::actions(db, file, range);
     all.extend(super::assembly::actions(db, file, range));
@@ -185,7 +185,7 @@ pub fn fixes(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     actions
 }
 
-/// What the baseline keeps of a finding.
+/// Returns what the baseline keeps of a finding.
 pub fn baseline_entry(
     db: &dyn Db,
     file: File,

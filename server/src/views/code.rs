@@ -28,7 +28,7 @@ pub fn refused(reason: &NoCode) -> String {
     }
 }
 
-/// How many warps fit with the registers that the assembler gave a thread.
+/// Returns how many warps fit with the registers that the assembler gave a thread.
 pub fn occupancy(code: &TargetCode, registers: u32) -> Option<String> {
     let table = codegen::machine::named(&code.target.to_string())?;
     let fit = code.fit.as_ref().filter(|_| registers > 0)?;
@@ -38,7 +38,7 @@ pub fn occupancy(code: &TargetCode, registers: u32) -> Option<String> {
     ))
 }
 
-/// What the assembler says, and how many warps fit then.
+/// Returns what the assembler says, and how many warps fit then.
 pub fn summary(code: &TargetCode, report: &crate::ptxas::Report) -> String {
     match occupancy(code, report.registers) {
         Some(occupancy) => format!("{} · {occupancy}", report.line()),

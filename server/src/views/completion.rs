@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use std::sync::LazyLock;
 use syntax::c_family::ast::{DeclaratorName, ItemKind, Member, Struct, Type, TypeKind};
 
-/// What is offered at most of a unit's own names.
+/// The most names of a unit's own that are offered.
 const MOST: usize = 2_000;
 
 /// In the order in which they are shown.
@@ -70,7 +70,7 @@ static CUDA: LazyLock<Vec<Provided>> =
 static HLSL: LazyLock<Vec<Provided>> =
     LazyLock::new(|| provided_in(include_str!("completion/hlsl.tsv")));
 
-/// What a language provides.
+/// Returns what a language provides.
 pub fn provided(language: Language) -> &'static [Provided] {
     match language {
         Language::Cuda => &CUDA,
@@ -108,7 +108,7 @@ fn work_of(unit: &str) -> Option<Work> {
     })
 }
 
-/// What may stand at an offset.
+/// Returns what may stand at an offset.
 pub fn completions(db: &dyn Db, file: File, offset: u32) -> Vec<Completion> {
     let source = program::text(file.source(db));
     let Some(before) = source.get(..offset as usize) else {
@@ -207,7 +207,7 @@ fn declared(db: &dyn Db, file: File) -> Vec<Completion> {
     found
 }
 
-/// What the language provides, with its cost.
+/// Returns what the language provides, with its cost.
 fn of_language(db: &dyn Db, file: File) -> Vec<Completion> {
     let language = file.language(db);
     let machine = db::charges(db, program::settings(db, file));
@@ -274,7 +274,7 @@ fn members(db: &dyn Db, file: File, offset: u32, object: &str) -> Vec<Completion
     ty.map_or_else(Vec::new, |ty| members_of(db, file, &ty))
 }
 
-/// Where the bracket that closes behind a text opens.
+/// Returns where the bracket that closes behind a text opens.
 fn matching_bracket(inner: &str) -> Option<usize> {
     let mut depth = 0;
     for (at, letter) in inner.char_indices().rev() {

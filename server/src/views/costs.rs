@@ -221,7 +221,7 @@ pub fn lens(costs: &Costs, known: Option<&Registers>) -> String {
     text
 }
 
-/// How many warps fit, and who says how many registers a thread has.
+/// Returns how many warps fit, and who says how many registers a thread has.
 fn fitted(known: Option<&Registers>) -> Option<(&Fit, String)> {
     let known = known?;
     Some((known.fit.as_ref()?, super::pressure::label(known)))
@@ -266,7 +266,7 @@ pub fn occupied(fit: &Fit, registers: &str) -> String {
     text
 }
 
-/// What is known of the workgroup, for a hover.
+/// Returns what is known of the workgroup, for a hover.
 fn workgroup(fit: &Fit) -> String {
     let threads = fit.need.threads;
     let mut text = match fit.threads {
@@ -386,7 +386,7 @@ pub fn place_hover(
     Some((span.unwrap_or_default(), sections.join("\n\n")))
 }
 
-/// How often something is executed, where that is not once.
+/// Returns how often something is executed, where that is not once.
 fn executed(times: Option<f64>) -> String {
     match times.filter(|&times| !is_one(times)) {
         Some(times) => format!(", executed {} times", number(times)),

@@ -40,7 +40,7 @@ pub fn diagnostics_but(
     shown
 }
 
-/// What the analysis found and nobody silenced.
+/// Returns what the analysis found and nobody silenced.
 pub fn findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     alike_told_once(file, each_finding(db, file))
 }
@@ -81,7 +81,7 @@ pub const OF_REGISTERS: &[Code] = &[
     Code::SpillInLoop,
 ];
 
-/// What the analysis found, silenced or not.
+/// Returns what the analysis found, silenced or not.
 fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     // The function that says it, by `found`.

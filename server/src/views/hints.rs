@@ -283,7 +283,7 @@ impl News {
     }
 }
 
-/// What is told of a place: by the kernels that come there, else by the function itself.
+/// Returns what is told of a place: by the kernels that come there, else by the function itself.
 fn told<'a, T, N: Copy>(
     own: impl Iterator<Item = (&'a T, N)> + 'a,
     kernels: &'a [(&'a T, N)],
@@ -426,7 +426,7 @@ impl Remarks<'_> {
         }
     }
 
-    /// How often a place is executed, by the estimate.
+    /// Returns how often a place is executed, by the estimate.
     fn executed(&self, span: Span) -> f64 {
         let places = self.cost.iter().flat_map(|cost| &cost.places);
         let around =
@@ -530,8 +530,8 @@ impl Remarks<'_> {
     }
 }
 
-/// Whether neighbouring lanes are one element apart as far as names tell: by the stride of a tensor's first dimension
-/// (`in.strides[0]`), by the size of a type that is not known (`sizeof(T)`).
+/// Returns true if neighbouring lanes are one element apart as far as names tell: by the stride of a tensor's first
+/// dimension (`in.strides[0]`), by the size of a type that is not known (`sizeof(T)`).
 fn is_one_element_apart(access: &AccessFact) -> bool {
     let text = access.stride_text.as_str();
     let is_size = text
@@ -580,7 +580,7 @@ fn taken_between_lanes<'a>(
     taken
 }
 
-/// Whether what lies between lanes is mostly used: three of four components waste little.
+/// Returns true if what lies between lanes is mostly used: three of four components waste little.
 fn takes_most(access: &AccessFact, taken: &FxHashMap<Together<'_>, u64>) -> bool {
     together(access).is_some_and(|key| 3 * taken[&key] >= 2 * key.3.unsigned_abs())
 }
@@ -612,7 +612,7 @@ fn zeros(db: &dyn Db, file: File, switches: &HintConfig, page: &Page<'_>, out: &
     }
 }
 
-/// Whether the name stands there as such: a use inside a macro has the macro's place.
+/// Returns true if the name stands there as such: a use inside a macro has the macro's place.
 pub fn written(source: &str, start: u32, value: &Occurrence) -> bool {
     let span = value.span.shifted(start);
     source.get(span.start as usize..span.end as usize) == Some(value.name.as_str())

@@ -29,7 +29,7 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     in_item.or_else(|| macro_or_include(db, file, offset))
 }
 
-/// What fills the registers, on the line that has the mark of the peak.
+/// Returns what fills the registers, on the line that has the mark of the peak.
 fn at_peak(
     db: &dyn Db,
     file: File,
@@ -254,7 +254,7 @@ fn variable(
     out
 }
 
-/// What a fact rests on beyond the source.
+/// Returns what a fact rests on beyond the source.
 fn assumption(assumed: bool, facts: &FunctionFacts) -> String {
     if assumed && !facts.options.assumption.is_empty() {
         format!("\n\n*assuming {}*", facts.options.assumption)

@@ -21,7 +21,7 @@ pub struct Lens {
     pub title: String,
     /// The function whose report it opens.
     pub item: String,
-    /// What it costs and how many warps fit, where costs are shown.
+    /// Its costs and the warps that fit, where costs are shown.
     pub costs: Option<String>,
     /// Its registers against what it may have, where that matters.
     pub registers: Option<String>,

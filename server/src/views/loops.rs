@@ -161,7 +161,7 @@ fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> Str
     }
 }
 
-/// What serves an operation, for people.
+/// Returns what serves an operation, for people.
 fn units(name: &str) -> String {
     match name {
         "slots" => "issue slots".into(),

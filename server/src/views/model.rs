@@ -63,7 +63,7 @@ pub struct Related {
     pub text: String,
 }
 
-/// What is said of code for processors with explicit groups, of assembly or of C.
+/// A note on code for processors with explicit groups, of assembly or of C.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
     pub code: &'static str,
@@ -92,7 +92,7 @@ pub struct Action {
     pub kind: ActionKind,
     pub preferred: bool,
     pub what: Doing,
-    /// What it changes, in words; the reason of a refusal.
+    /// Its effect, in words; the reason of a refusal.
     pub effect: String,
     /// The diagnostic that it answers.
     pub diagnostic: Option<Diagnostic>,

@@ -182,7 +182,7 @@ pub fn source(figure: Option<&Figure>) -> String {
     }
 }
 
-/// Whether a function is one whose registers are told of.
+/// Returns true if a function is one whose registers are told of.
 pub const fn is_told(kind: FunctionKind) -> bool {
     matches!(kind, FunctionKind::Kernel | FunctionKind::Stage(_))
 }

@@ -130,7 +130,7 @@ pub(super) fn priced(
     true
 }
 
-/// What a version must do that this one does not.
+/// Returns what a version must do that this one does not.
 fn wanted(model: &Model) -> String {
     match model.remaining() < model.threshold() {
         true => format!("at least {LEAST_SAVED:.0} must be saved"),

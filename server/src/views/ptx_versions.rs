@@ -23,7 +23,7 @@ use syntax::ptx::{PtxFunction, PtxItemKind};
 /// Candidates of one line that are tried.
 const MOST_TRIED: usize = 12;
 
-/// What can be made or taken back at a place.
+/// Returns what can be made or taken back at a place.
 pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let text = program::text(file.source(db));
     let mut found = Vec::new();

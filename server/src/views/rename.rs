@@ -66,7 +66,7 @@ pub fn rename(
     Ok(spans)
 }
 
-/// Where the variable at an offset stands, and its name.
+/// Returns where the variable at an offset stands, and its name.
 fn occurrences(db: &dyn Db, file: File, offset: u32) -> Result<(Vec<Span>, String), RenameRefusal> {
     let source = program::text(file.source(db));
     let text = |span: Span| {

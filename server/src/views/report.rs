@@ -352,7 +352,7 @@ pub const fn level_name(level: Level) -> &'static str {
     }
 }
 
-/// What the function accesses itself, and what the functions that it inlines do.
+/// Returns what the function accesses itself, and what the functions that it inlines do.
 fn accesses(
     db: &dyn Db,
     file: File,

@@ -159,7 +159,7 @@ pub fn access_long(access: &AccessFact, warp_size: u32) -> String {
     text
 }
 
-/// Whether a divergent branch loses at least so many cycles; one whose cost is not known does.
+/// Returns true if a divergent branch loses at least so many cycles; one whose cost is not known does.
 pub fn is_costly(branch: &BranchFact, cycles: u32) -> bool {
     branch
         .divergence_cost

@@ -77,7 +77,7 @@ impl Set {
         self.names.len() >= MOST
     }
 
-    /// Whether it pays, and stands apart from the others.
+    /// Returns true if it pays, and stands apart from the others.
     pub(super) fn add(
         &mut self,
         name: &str,

@@ -11,7 +11,7 @@ use crate::program::{self, Language};
 use codegen::specialize::source::{Refusal, Settings, candidate_at, function_at, remove};
 use syntax::Span;
 
-/// What versions can be made or taken back at a place.
+/// Returns what versions can be made or taken back at a place.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let text = program::text(file.source(db));
     let mut found = Vec::new();

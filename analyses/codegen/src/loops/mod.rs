@@ -109,7 +109,7 @@ pub fn loop_at(function: &Function, offset: u32) -> Option<&Stmt> {
     found
 }
 
-/// Whether a position that is told of a loop's head is of this one.
+/// Returns true if a position that is told of a loop's head is of this one.
 #[must_use]
 pub fn is_head(statement: &Stmt, start: u32) -> bool {
     let Some(body) = body_of(statement) else {

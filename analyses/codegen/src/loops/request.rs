@@ -85,7 +85,7 @@ pub fn without_pragma(source: &Source<'_>, known: &Attribute) -> Result<Edit, Re
     Ok((own_line(source, known)?.1, String::new()))
 }
 
-/// Where a directive stands: itself, and with its whole line.
+/// Returns where a directive stands: itself, and with its whole line.
 fn own_line(source: &Source<'_>, known: &Attribute) -> Result<(Span, Span), Refusal> {
     let at = (known.span.start + source.start) as usize;
     let start = source

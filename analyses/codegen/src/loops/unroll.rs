@@ -163,7 +163,7 @@ fn steps_by_one(names: &Names, step: &Expr, counter: VarId) -> bool {
     }
 }
 
-/// What the counter is less than: a variable or a number.
+/// Returns what the counter is less than: a variable or a number.
 fn bound<'e>(names: &Names, condition: &'e Expr, counter: VarId) -> Option<&'e Expr> {
     match &unparenthesised(condition).kind {
         ExprKind::Binary {

@@ -7,7 +7,7 @@ use super::schema::Issue;
 /// The values of a processor with explicit groups.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Epic {
-    /// By `Issue`.
+    /// Indexed by `Issue`.
     quantities: Vec<Quantity>,
 }
 

@@ -318,7 +318,7 @@ fn touch(charge: &mut Charge, access: &AccessFact, machine: &Machine, lanes: f64
     charge.cycles = charge.cycles.max(charge.busy);
 }
 
-/// Where an instruction stands in the item's own text: itself, or the call that brought it and its site.
+/// Returns where an instruction stands in the item's own text: itself, or the call that brought it and its site.
 fn root(function: &Function, loc: Loc) -> Option<(Span, Option<Site>)> {
     if loc.site == Site(0) {
         return (loc != Loc::NONE).then_some((loc.span, None));

@@ -26,7 +26,7 @@ pub struct Problem {
 pub struct Parsed {
     /// `None`: a root table that lacks values.
     pub table: Option<Table>,
-    /// By place.
+    /// In the order of places.
     pub problems: Vec<Problem>,
 }
 

@@ -95,7 +95,7 @@ pub enum Kind {
 /// The values of a GPU.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gpu {
-    /// By `Key`.
+    /// Indexed by `Key`.
     quantities: Vec<Quantity>,
 }
 
@@ -158,7 +158,7 @@ impl Table {
             Kind::Epic(epic) => epic.quantities(),
         }
     }
-    /// What a table of this kind describes.
+    /// Returns what a table of this kind describes.
     #[must_use]
     pub fn schema(&self) -> &'static Schema {
         match &self.kind {

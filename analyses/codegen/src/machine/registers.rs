@@ -60,7 +60,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// What is allocated where so many are allowed; more where values are spilled.
+    /// Returns what is allocated where so many are allowed; more where values are spilled.
     #[must_use]
     pub fn within(self, budget: u32) -> u32 {
         self.allocated.min(budget.max(self.needed))

@@ -36,9 +36,9 @@ pub enum Origin {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Weights {
     pub blocks: EntityVec<Block, f64>,
-    /// By loop: iterations each time that it is entered.
+    /// Indexed by loop: iterations each time that it is entered.
     pub trips: EntityVec<LoopId, (f64, Origin)>,
-    /// By loop: how often it is entered.
+    /// Indexed by loop: how often it is entered.
     pub entered: EntityVec<LoopId, f64>,
 }
 
@@ -151,7 +151,7 @@ pub fn weights(
     }
 }
 
-/// How often a loop is entered, where the profile knows the blocks before it.
+/// Returns how often a loop is entered, where the profile knows the blocks before it.
 fn before(
     known: &EntityVec<Block, Option<f64>>,
     flow: &ControlFlow,

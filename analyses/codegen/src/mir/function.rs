@@ -90,7 +90,7 @@ pub enum Object {
 }
 
 impl Object {
-    /// Whether no access to one meets a store to the other.
+    /// Returns true if no access to one meets a store to the other.
     #[must_use]
     pub fn is_apart(&self, other: &Object) -> bool {
         use Object::{Constant, Parameter, Private, Restrict, Unknown};
@@ -178,7 +178,7 @@ pub struct Function<T: Target> {
     pub outputs: Vec<Virtual>,
     /// Bytes of arguments that are passed on in memory.
     pub outgoing: u32,
-    /// Whether it calls: the return address does not stay where it is.
+    /// True if it calls: the return address does not stay where it is.
     pub calls: bool,
     /// What the target's frame depends on besides.
     pub frame: T::Frame,
@@ -207,7 +207,7 @@ impl<T: Target> Default for Function<T> {
 }
 
 impl<T: Target> Function<T> {
-    /// Where each parameter arrives.
+    /// Returns where each parameter arrives.
     pub fn arriving(&self) -> impl Iterator<Item = (Virtual, Option<T::Register>)> + '_ {
         let plain = T::arrivals(self);
         self.parameters.iter().enumerate().map(move |(at, &param)| {
@@ -296,7 +296,7 @@ impl<T: InstructionSet> Operation<T> {
     pub fn branch(&self) -> Option<Branch> {
         T::branch(self.mnemonic)
     }
-    /// Whether it executes where its guard holds, and not where it does not.
+    /// Returns true if it executes where its guard holds, and not where it does not.
     #[must_use]
     pub fn executes_where_held(&self) -> bool {
         T::executes_where_held(self.mnemonic)
@@ -306,7 +306,7 @@ impl<T: InstructionSet> Operation<T> {
     pub fn condition(&self) -> Option<(Virtual, bool)> {
         Some((self.predicate?, self.executes_where_held()))
     }
-    /// Whether control never goes on behind it.
+    /// Returns true if control never goes on behind it.
     #[must_use]
     pub fn leaves(&self) -> bool {
         self.predicate.is_none() && matches!(self.branch(), Some(Branch::Jump | Branch::Return))
@@ -355,7 +355,7 @@ impl<T: InstructionSet> Operation<T> {
             .into_iter()
             .chain(operands.filter_map(Operand::virtual_register))
     }
-    /// Whether it writes its targets whatever its predicate is: else old values may stay in them.
+    /// Returns true if it writes its targets whatever its predicate is: else old values may stay in them.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         T::overwrites(self.mnemonic, self.predicate.is_some())
@@ -378,7 +378,7 @@ impl<T: Target> Function<T> {
         self.pinned.push((one, place));
         one
     }
-    /// Where it is, if that is decided.
+    /// Returns where it is, if that is decided.
     #[must_use]
     pub fn place(&self, register: Virtual) -> Option<T::Register> {
         let found = self.pinned.binary_search_by_key(&register, |one| one.0);

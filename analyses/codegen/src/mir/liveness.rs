@@ -23,7 +23,7 @@ pub(crate) struct Walk<'a, T: Target> {
     /// Those that are read under this guard only, where it has this value.
     under: FxHashMap<Virtual, (Virtual, bool)>,
     function: &'a Function<T>,
-    /// By block, at its start.
+    /// Indexed by block, at its start.
     starts: &'a [EntitySet<Virtual>],
 }
 

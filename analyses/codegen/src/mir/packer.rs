@@ -13,7 +13,7 @@ pub trait Packer: Clone + PartialEq + Debug {
     fn kind(&self, operation: u32) -> usize;
     /// Kinds are below this.
     fn kinds(&self) -> usize;
-    /// Whether all issue in one cycle.
+    /// Returns true if all issue in one cycle.
     fn fits(&self, demand: &Self::Demand) -> bool;
     /// The least number of cycles that all operations together take.
     fn res_mii(&self) -> u32;

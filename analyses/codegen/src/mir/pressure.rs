@@ -23,8 +23,8 @@ pub struct Peak {
     pub live: Vec<Virtual>,
 }
 
-/// What is live at every operation and at most. `taken` tells what a register takes; those that take nothing are
-/// not counted.
+/// Returns what is live at every operation and at most. `taken` tells what a register takes; those that take nothing
+/// are not counted.
 ///
 /// `None` where no operation names a register that counts.
 #[must_use]

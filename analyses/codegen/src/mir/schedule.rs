@@ -18,13 +18,13 @@ pub trait Scheduled: Target {
         to: &Operation<Self>,
         register: Name<Self>,
     ) -> u32;
-    /// Whether two accesses to memory, of which one writes, may take place in one cycle, in their order.
+    /// Returns true if two accesses to memory, of which one writes, may take place in one cycle, in their order.
     fn share_cycle(from: &Operation<Self>, to: &Operation<Self>) -> bool;
-    /// Whether it writes memory.
+    /// Returns true if it writes memory.
     fn stores(operation: &Operation<Self>) -> bool;
-    /// Whether it reads memory.
+    /// Returns true if it reads memory.
     fn loads(operation: &Operation<Self>) -> bool;
-    /// Whether the class has one register alone: two values of it are never there at once.
+    /// Returns true if the class has one register alone: two values of it are never there at once.
     fn is_single(class: Self::Class) -> bool;
 }
 
@@ -70,7 +70,7 @@ pub trait Predicated: Target {
     /// Takes a guard that nothing reads.
     const UNREAD: Self::Register;
 
-    /// Whether it only ever sets or clears its targets.
+    /// Returns true if it only ever sets or clears its targets.
     fn is_parallel(operation: &Operation<Self>) -> bool;
     /// The compare that clears its targets where it does not execute.
     fn unconditional(mnemonic: Self::Mnemonic) -> Self::Mnemonic;

@@ -19,10 +19,10 @@ pub struct RegisterFile<T: InstructionSet> {
     pub turn: usize,
     /// This one and all behind it have other names after a rotation that does not mean them.
     pub renamed: Option<T::Register>,
-    /// Whether what lives across a rotation and no call may have those in `preserved`, too.
+    /// True if what lives across a rotation and no call may have those in `preserved`, too.
     pub lends: bool,
-    /// Whether its registers are those that spilled values of the class pass through: a value has one only while no other
-    /// value of the class lives.
+    /// True if its registers are those that spilled values of the class pass through: a value has one only while no
+    /// other value of the class lives.
     pub exclusive: bool,
     /// Those in which arguments may arrive: another argument is still there while one is moved.
     pub arrivals: Vec<T::Register>,
@@ -33,7 +33,7 @@ pub struct RegisterFile<T: InstructionSet> {
 pub struct SpillSlot {
     /// Bytes behind the first spilled value.
     pub offset: u32,
-    /// Whether a failed speculative load may have marked the value, and the mark is kept.
+    /// True if a failed speculative load may have marked the value, and the mark is kept.
     pub marked: bool,
 }
 
@@ -122,27 +122,27 @@ pub trait Target: InstructionSet {
     const GENERAL: Self::Class;
     const GUARD: Self::Class;
 
-    /// Where parameters arrive, by place, where the function does not say otherwise.
+    /// Returns where parameters arrive, by place, where the function does not say otherwise.
     fn arrivals(function: &Function<Self>) -> Vec<Option<Self::Register>>;
 
     /// `to = from`, if the operation is nothing else.
     fn copied(operation: &Operation<Self>) -> Option<(Virtual, Virtual)>;
-    /// Whether it computes guards from a relation.
+    /// Returns true if it computes guards from a relation.
     fn is_compare(operation: &Operation<Self>) -> bool;
-    /// Whether it does something beside writing its targets and reading memory.
+    /// Returns true if it does something beside writing its targets and reading memory.
     fn acts(operation: &Operation<Self>) -> bool;
-    /// Whether it may execute where it did not before: it neither fails nor sets flags, and reads no memory.
+    /// Returns true if it may execute where it did not before: it neither fails nor sets flags, and reads no memory.
     fn is_pure(operation: &Operation<Self>) -> bool;
-    /// Whether registers that rotate have other names behind it.
+    /// Returns true if registers that rotate have other names behind it.
     fn rotates(operation: &Operation<Self>) -> bool {
         let _ = operation;
         false
     }
-    /// Whether it is a sum or a difference of its sources.
+    /// Returns true if it is a sum or a difference of its sources.
     fn is_sum(operation: &Operation<Self>) -> bool;
     /// The register to which the operation adds a constant, and the constant.
     fn increment(operation: &Operation<Self>) -> Option<(Virtual, i64)>;
-    /// Whether an access, which has no step yet, may add the constant to its address.
+    /// Returns true if an access, which has no step yet, may add the constant to its address.
     fn takes_step(access: &Operation<Self>, by: i64) -> bool;
     /// The constant register that stands for a target that nothing reads, where the class has one.
     fn unread(class: Self::Class) -> Option<Self::Register>;
@@ -166,7 +166,7 @@ pub trait Target: InstructionSet {
     fn overlapping(register: Self::Register) -> Vec<Self::Register> {
         vec![register]
     }
-    /// Whether the argument that arrives there may stay.
+    /// Returns true if the argument that arrives there may stay.
     fn stays(function: &Function<Self>, register: Self::Register) -> bool;
     /// The registers of `Function::outputs`, once all others have theirs.
     fn outputs(
@@ -199,7 +199,7 @@ pub trait Target: InstructionSet {
     }
     /// Those that pass arguments to a callee or a result to the caller.
     fn passes(register: Self::Register) -> bool;
-    /// Whether a virtual register of the function may have this one.
+    /// Returns true if a virtual register of the function may have this one.
     fn may_have(register: Self::Register) -> bool;
 
     /// Forms in which spill slots hold values.
@@ -215,9 +215,9 @@ pub trait Target: InstructionSet {
         operation: &Operation<Self>,
         register: &dyn Fn(Virtual) -> Self::Register,
     ) -> Vec<Definition<Self>>;
-    /// Whether registers are those of `Function::outputs`, one behind the other.
+    /// Returns true if registers are those of `Function::outputs`, one behind the other.
     fn are_outputs(registers: &[Self::Register]) -> bool;
-    /// Whether marks of failed speculative loads may be in registers of the function.
+    /// Returns true if marks of failed speculative loads may be in registers of the function.
     fn marks(function: &Function<Self>) -> bool {
         let _ = function;
         false
@@ -227,6 +227,6 @@ pub trait Target: InstructionSet {
     /// Stores it. A guard is named by the virtual register that stands for it.
     fn spill(from: Self::Register, slot: SpillSlot, guard: Option<Virtual>)
     -> Vec<Operation<Self>>;
-    /// What an operation that allocation inserted does. `None`: nothing but destroy its targets.
+    /// Returns what an operation that allocation inserted does. `None`: nothing but destroy its targets.
     fn spill_code(operation: &Operation<Self>) -> Option<SpillCode<Self>>;
 }

@@ -66,7 +66,7 @@ fn effects<T: Scheduled>(
     out
 }
 
-/// Whether accesses of which one writes may be to one place.
+/// Returns true if accesses of which one writes may be to one place.
 fn may_meet<T: Scheduled>(first: &Operation<T>, second: &Operation<T>) -> bool {
     let frame = |one: &Operation<T>| {
         let mut operands = one.sources.iter();

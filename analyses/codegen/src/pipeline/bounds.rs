@@ -183,7 +183,7 @@ fn inner_edges<P: Packer>(graph: &Graph<P>, components: &Components) -> Vec<Vec<
 /// Rounds after which it is looked whether a cycle is known already.
 const EARLY: usize = 64;
 
-/// Whether the walk backwards from an operation of the component comes to no end.
+/// Returns true if the walk backwards from an operation of the component comes to no end.
 fn winds<P: Packer>(graph: &Graph<P>, place: &[u32], through: &[Option<u32>], from: u32) -> bool {
     let mut at = from;
     for _ in 0..=through.len() {

@@ -75,7 +75,7 @@ pub struct Plan<T: Counted> {
     pub back: Operation<T>,
     /// Of the body, the branch behind it.
     pub schedule: Schedule,
-    /// By value that has names: how many. Each divides `copies`.
+    /// Keyed by value that has names: how many. Each divides `copies`.
     pub names: FxHashMap<Virtual, u32>,
     pub copies: u32,
 }
@@ -330,7 +330,7 @@ pub struct Pieces<T: Counted> {
     pub epilogue: Block<T>,
     /// As many operations of the epilogue end iterations; what is behind them hands values over.
     pub finished: usize,
-    /// By value and number: its names.
+    /// Keyed by value and number: its names.
     pub names: FxHashMap<(Virtual, u32), Virtual>,
 }
 

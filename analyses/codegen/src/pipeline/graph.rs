@@ -43,7 +43,7 @@ pub struct Resource {
 pub struct Schedule {
     /// Initiation interval in cycles.
     pub ii: u32,
-    /// By operation; the least is 0.
+    /// Indexed by operation; the least is 0.
     pub start: Vec<u32>,
 }
 

@@ -109,7 +109,7 @@ enum Way {
 /// not among them: they bound the interval and no start.
 struct Neighbours {
     all: Vec<Near>,
-    /// By operation, the first of its own in `all`; one more at the end.
+    /// Indexed by operation, the first of its own in `all`; one more at the end.
     first: Vec<u32>,
 }
 
@@ -181,12 +181,12 @@ fn take(list: &mut Vec<u32>, operation: usize) {
 struct Table<'g, P: Packer> {
     graph: &'g Graph<P>,
     ii: u32,
-    /// By resource and slot; empty where there are units for all.
+    /// Indexed by resource and slot; empty where there are units for all.
     served: Vec<Vec<Vec<u32>>>,
-    /// By slot, where units stand in for each other.
+    /// Indexed by slot, where units stand in for each other.
     rows: Vec<Vec<u32>>,
     reserved: Option<ReservationTable<'g, P>>,
-    /// By operation, there: how scarce its units are.
+    /// Indexed by operation, there: how scarce its units are.
     scarce: Vec<u32>,
 }
 

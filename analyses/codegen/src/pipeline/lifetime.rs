@@ -211,7 +211,7 @@ struct State<'g, P: Packer> {
     schedule: Schedule,
     /// The values that each operation writes or reads.
     of: Vec<Vec<u32>>,
-    /// By value: its first write, and its last write or read.
+    /// Indexed by value: its first write, and its last write or read.
     ends: Vec<(Option<i64>, Option<i64>)>,
     cost: i64,
     reserved: Option<ReservationTable<'g, P>>,
@@ -277,7 +277,7 @@ impl<'g, P: Packer> State<'g, P> {
         });
     }
 
-    /// Whether the operation moved there: it does where that costs less and issues.
+    /// Returns true if the operation moved there: it does where that costs less and issues.
     fn try_move(&mut self, operation: u32, at: i64, branch: u32, others: &Others<'g>) -> bool {
         let (ii, own) = (self.schedule.ii, operation as usize);
         let before = self.schedule.start[own];

@@ -10,7 +10,7 @@ use super::graph::Packer;
 pub(super) struct ReservationTable<'g, P: Packer> {
     packing: &'g P,
     demands: Vec<P::Demand>,
-    /// By slot and kind of operation, a bit each: one more fits or not, as was found since the slot changed.
+    /// Indexed by slot and kind of operation, a bit each: one more fits or not, as was found since the slot changed.
     answers: Vec<Answers>,
     /// Groups of kinds of a slot.
     words: usize,

@@ -117,7 +117,8 @@ fn random(random: &mut StdRng) -> Graph {
     graph(&units, &operations, &edges)
 }
 
-/// Whether any choice of slots at this interval permits a schedule: all are tried, and the stages are longest ways.
+/// Returns true if any choice of slots at this interval permits a schedule: all are tried, and the stages are longest
+/// ways.
 fn possible(graph: &Graph, ii: u32) -> bool {
     let count = graph.operations.len();
     let mut slots = vec![0u32; count];

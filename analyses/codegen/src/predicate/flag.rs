@@ -274,7 +274,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
     }
 }
 
-/// How often each register is read.
+/// Returns how often each register is read.
 fn reads<T: Counted>(function: &Function<T>) -> FxHashMap<Virtual, u32> {
     let mut out: FxHashMap<Virtual, u32> = FxHashMap::default();
     for operation in function.blocks.iter().flat_map(|block| &block.operations) {

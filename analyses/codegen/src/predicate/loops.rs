@@ -107,7 +107,7 @@ fn dominators_of(next: &[Vec<u32>], before: &[Vec<u32>]) -> Vec<Option<u32>> {
     )
 }
 
-/// Whether all ways to a block that is reached lead through the first.
+/// Returns true if all ways to a block that is reached lead through the first.
 fn dominates(above: &[Option<u32>], first: u32, block: u32) -> bool {
     let mut at = Some(block);
     while let Some(one) = at {

@@ -66,7 +66,7 @@ pub struct Body<T: Predicated> {
     pub resumes: bool,
     /// Without branches.
     pub operations: Vec<Operation<T>>,
-    /// By place.
+    /// In the order of places.
     pub exits: Vec<Exit>,
     /// At the start of an iteration, as the blocks have it.
     pub live: Set,
@@ -101,11 +101,11 @@ struct Converter<'f, T: Predicated> {
     function: &'f mut Function<T>,
     pieces: Vec<Piece>,
     conditions: Vec<Condition>,
-    /// By predicate: where it is written in the loop, as piece and operation of its block.
+    /// Keyed by predicate: where it is written in the loop, as piece and operation of its block.
     writers: FxHashMap<Virtual, Vec<(usize, usize)>>,
-    /// By compare of a branch: its targets.
+    /// Keyed by compare of a branch: its targets.
     targets: FxHashMap<(usize, usize), Vec<Operand<T>>>,
-    /// By piece: predicates of its branch's sides, taken first.
+    /// Indexed by piece: predicates of its branch's sides, taken first.
     sides: Vec<Option<(Virtual, Virtual)>>,
     /// Pieces whose sides are made from the branch's predicate, which no compare of their own makes.
     made: Vec<bool>,

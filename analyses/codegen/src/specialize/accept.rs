@@ -63,7 +63,7 @@ impl Model {
             0.0
         }
     }
-    /// What remains of the region on the fast path.
+    /// Returns what remains of the region on the fast path.
     #[must_use]
     pub fn remaining(&self) -> f64 {
         1.0 - self.fraction_saved()

@@ -191,7 +191,7 @@ impl Folded {
     }
 }
 
-/// What a result is when `of` says what the operands are; `None` while an operand is not computed.
+/// Returns what a result is when `of` says what the operands are; `None` while an operand is not computed.
 pub(super) fn transfer(
     function: &Function,
     data: &InstData,

@@ -255,7 +255,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// What is known when the check has sunk: a copy of what is computed on the way to it is of no use behind it.
+    /// Returns what is known when the check has sunk: a copy of what is computed on the way to it is of no use behind
+    /// it.
     fn sunk(
         &self,
         members: &[Value],
@@ -298,7 +299,7 @@ impl<'a> Context<'a> {
         (folded, live)
     }
 
-    /// Whether the unchanged function spends an instruction on it: it is needed, and no operand of others.
+    /// Returns true if the unchanged function spends an instruction on it: it is needed, and no operand of others.
     fn executes(&self, inst: Inst) -> bool {
         let data = &self.function.insts[inst];
         data.op.has_effect()

@@ -3,7 +3,7 @@
 use super::work::{Work, work};
 use smol_str::SmolStr;
 
-/// What an instruction keeps busy.
+/// The unit that an instruction keeps busy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Unit {
     /// The scheduler: one slot an instruction.
@@ -51,7 +51,7 @@ impl Unit {
     }
 }
 
-/// What one instruction costs a warp.
+/// The cost of one instruction for a warp.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Charge {
     /// Cycles that a scheduler loses to it.

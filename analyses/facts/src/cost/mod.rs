@@ -107,7 +107,7 @@ fn is_range_check(
     }
 }
 
-/// What a divergent branch costs.
+/// The cost of a divergent branch.
 #[derive(Clone, Copy)]
 struct Lost {
     /// The arms beyond the dearest one, and the meeting.
@@ -116,7 +116,7 @@ struct Lost {
     idle: Option<f64>,
 }
 
-/// What a walk needs of a block.
+/// The data of a block that a walk needs.
 #[derive(Clone, Copy)]
 struct ArmBlock {
     /// Cycles of its instructions.
@@ -133,7 +133,7 @@ struct Arms<'e, 'f> {
     machine: &'e Machine,
     /// Blocks that may still be looked at, for all branches together.
     budget: usize,
-    /// By block, once a branch has asked.
+    /// Indexed by block, once a branch has asked.
     blocks: Vec<ArmBlock>,
     /// The number of the walk.
     walk: u32,
@@ -141,7 +141,7 @@ struct Arms<'e, 'f> {
 }
 
 impl Arms<'_, '_> {
-    /// What the arms of a branch cost together beyond the dearest one.
+    /// Returns what the arms of a branch cost together beyond the dearest one.
     fn lost(&mut self, branch: Block) -> Lost {
         let engine = self.engine;
         let end = engine.post.immediate(branch);

@@ -17,7 +17,7 @@ const FOLDED: u32 = 8;
 /// Operations of an address that are followed.
 const NAMED: u32 = 8;
 
-/// What an instruction has a unit do.
+/// The work that an instruction gives to a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Work {
     Free,

@@ -333,8 +333,8 @@ fn is_within(cx: &Context<'_>, block: Block, header: Block) -> bool {
     loops.any(|(own, one)| one.header == header && forest.contains(own, block))
 }
 
-/// What a value of a loop's header is computed from, with what decides when the loop ends: where all of it is known, so
-/// are the rounds, and the loop may be unrolled. `None`: it has more than `most` rounds, or is no header.
+/// Returns what a value of a loop's header is computed from, with what decides when the loop ends: where all of it is
+/// known, so are the rounds, and the loop may be unrolled. `None`: it has more than `most` rounds, or is no header.
 fn left_by_what_is_known(
     cx: &Context<'_>,
     header: Block,
@@ -527,8 +527,8 @@ fn of_an_instantiation(
     Some(symbolic)
 }
 
-/// What a value that merges behind branches is computed from: what comes in, and what decides which way; `None` at the
-/// header of a loop. So is a `constexpr` function of template arguments.
+/// Returns what a value that merges behind branches is computed from: what comes in, and what decides which way; `None`
+/// at the header of a loop. So is a `constexpr` function of template arguments.
 pub(super) fn chosen_among(cx: &Context<'_>, join: Block, number: u32) -> Option<Vec<Value>> {
     const STEPS: usize = 32;
     let &merged = cx.function.blocks[join].params.get(number as usize)?;

@@ -285,7 +285,7 @@ pub(super) fn absent_sources(
     out.push(cx.finding(code, tier, data.loc, reason, related));
 }
 
-/// Whether a branch lets a lane go on to `target`, where its condition tells its lanes exactly.
+/// Returns true if a branch lets a lane go on to `target`, where its condition tells its lanes exactly.
 pub(super) fn lets_through(cx: &Context<'_>, branch: Block, target: Block, lane: i64) -> bool {
     let Terminator::Branch { then, .. } = &cx.function.blocks[branch].terminator else {
         return false;
@@ -329,7 +329,7 @@ pub(super) fn is_in_one_lane(cx: &Context<'_>, value: Value, number: Value) -> b
     held.is_some_and(|held| held.iter().filter(|&&held| held == number).count() <= 1)
 }
 
-/// What a value is in a lane of the first warp, where rows of a workgroup are whole warps.
+/// Returns what a value is in a lane of the first warp, where rows of a workgroup are whole warps.
 fn in_lane(cx: &Context<'_>, value: Value, lane: u32, depth: u32) -> Option<i64> {
     let depth = depth.checked_sub(1)?;
     if let Some(constant) = cx.function.int_constant(value) {

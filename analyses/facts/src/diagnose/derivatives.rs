@@ -120,7 +120,7 @@ fn find(cx: &Context<'_>) -> Sensitive {
     sensitive
 }
 
-/// Whether a witness is new.
+/// Returns true if a witness is new.
 fn note(known: &mut Option<Inst>, witness: Option<Inst>) -> bool {
     let new = known.is_none() && witness.is_some();
     if new {

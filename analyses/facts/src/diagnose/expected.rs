@@ -96,7 +96,7 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
     found
 }
 
-/// How a condition over coordinates alone parts the lanes of a warp.
+/// The way in which a condition over coordinates alone parts the lanes of a warp.
 enum Way {
     /// In one warp at the end of a range, if anywhere: `if (i < n)`.
     Border,
@@ -158,7 +158,7 @@ fn incoming(function: &Function) -> Incoming {
     found
 }
 
-/// What lanes hold different values of on the way to a value.
+/// The values on the way to another that differ between lanes.
 #[derive(Default)]
 struct Sources {
     /// Something was loaded, sampled or given by an atomic operation.
@@ -220,7 +220,7 @@ fn is_uniform(facts: &FunctionFacts, value: Value) -> bool {
     facts.values[value].class == Class::Uniform
 }
 
-/// Whether neighbouring lanes share an address by a quotient: `list[i / 64]`, `list[(i / width) % height]`.
+/// Returns true if neighbouring lanes share an address by a quotient: `list[i / 64]`, `list[(i / width) % height]`.
 fn is_divided(function: &Function, facts: &FunctionFacts, address: Value) -> bool {
     let mut work = vec![(address, false)];
     for _ in 0..SOURCES {
@@ -261,7 +261,8 @@ fn is_divided(function: &Function, facts: &FunctionFacts, address: Value) -> boo
     false
 }
 
-/// Whether a loop tries again until no other thread was in between: `do { .. } while (atomicCAS(p, old, new) != old)`.
+/// Returns true if a loop tries again until no other thread was in between: `do { .. } while (atomicCAS(p, old, new) !=
+/// old)`.
 fn tries_again(function: &Function, exit: Block) -> bool {
     let selector = function.blocks[exit].terminator.selector();
     let mut work: Vec<Value> = selector.into_iter().collect();

@@ -143,7 +143,7 @@ impl<'a> Context<'a> {
             .flat_map(|&b| self.function.blocks[b].insts.iter().map(move |&i| (b, i)))
     }
 
-    /// Where a value comes from.
+    /// Returns where a value comes from.
     fn block_of_value(&self, value: Value) -> Option<Block> {
         match self.function.values[value].def {
             ValueDef::Param(block, _) => Some(block),
@@ -229,7 +229,8 @@ impl<'a> Context<'a> {
         steps
     }
 
-    /// Whether a value differs only as far as the callers of a device function make it: then it is their finding.
+    /// Returns true if a value differs only as far as the callers of a device function make it: then it is their
+    /// finding.
     fn left_to_callers(&self, value: Value) -> bool {
         self.function.kind == FunctionKind::Device
             && self.source(value).is_some_and(|source| {

@@ -215,7 +215,7 @@ pub(super) fn is_same(function: &Function, one: Value, other: Value) -> bool {
     one == other || special(one).is_some_and(|known| special(other) == Some(known))
 }
 
-/// Whether the first lane takes this edge of the branch if any lane does.
+/// Returns true if the first lane takes this edge of the branch if any lane does.
 pub(super) fn first_lane_stays(cx: &Context<'_>, branch: Block, target: Block) -> bool {
     let Terminator::Branch {
         condition,
@@ -229,7 +229,7 @@ pub(super) fn first_lane_stays(cx: &Context<'_>, branch: Block, target: Block) -
     then.block != otherwise.block && holds_first(cx, *condition, branch, then.block == target, 4)
 }
 
-/// Whether the condition is as wanted in the first lane if it is in any.
+/// Returns true if the condition is as wanted in the first lane if it is in any.
 fn holds_first(cx: &Context<'_>, condition: Value, at: Block, wanted: bool, depth: u32) -> bool {
     if cx.uniform(condition, at, Scope::Subgroup)
         || together::is_met_by_whole_warps(cx, condition, at)

@@ -54,7 +54,7 @@ fn of_loop(cx: &Context<'_>, access: &AccessFact, own: LoopId) -> Option<Option<
     }
 }
 
-/// How much a value grows where the header's parameter grows by one; `None`: by no constant.
+/// Returns how much a value grows where the header's parameter grows by one; `None`: by no constant.
 fn factor_of(
     cx: &Context<'_>,
     value: Value,
@@ -110,7 +110,7 @@ fn factor_of(
     }
 }
 
-/// What the header's parameter grows by in each iteration.
+/// Returns what the header's parameter grows by in each iteration.
 fn constant_step(cx: &Context<'_>, header: Block, number: usize, param: Value) -> Option<i64> {
     let mut found = None;
     for &before in &cx.flow.predecessors[header] {

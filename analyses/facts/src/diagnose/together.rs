@@ -135,7 +135,7 @@ fn ends_with_a_block(cx: &Context<'_>, selector: Value, at: Block) -> bool {
         || is_whole(other) && differs(one) && counts_threads(one)
 }
 
-/// What a value leaves when it is divided by the warp's lanes: the lane's number, or nothing.
+/// The remainder of a value after division by the warp's lanes: the lane's number, or nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Remainder {
     Lane,
@@ -383,7 +383,7 @@ fn is_multiple_of(cx: &Context<'_>, param: Value, next: Value, at: Block) -> boo
     cx.uniform(by, at, Scope::Subgroup)
 }
 
-/// What is added to `param` for the next round.
+/// Returns what is added to `param` for the next round.
 fn step_of(cx: &Context<'_>, param: Value, next: Value) -> Option<Value> {
     let below = |mut value: Value| {
         while let Some(data) = cx.function.defining(value)

@@ -23,7 +23,7 @@ const TERMS: usize = 24;
 
 /// A value by which something is multiplied, or shifted to the left.
 type Factor = (bool, Value);
-/// What lanes differ in, times what they share, by how often.
+/// Differences of lanes, times what they share, by how often.
 type Sum = BTreeMap<(Value, Vec<Factor>), i64>;
 
 /// The loop, and those that go through it together.
@@ -76,7 +76,7 @@ pub(super) fn have_one_width(
     })
 }
 
-/// What a counter begins with, and whether it becomes less.
+/// The start of a counter, and whether it becomes less.
 struct Starts {
     values: Vec<Value>,
     descends: bool,
@@ -130,7 +130,7 @@ fn is_same(function: &Function, one: Value, other: Value, depth: u32) -> bool {
             .all(|(&a, &b)| is_same(function, a, b, depth))
 }
 
-/// How an end is chosen instead of the value.
+/// The way in which an end is chosen instead of the value.
 enum Choice {
     /// By `min`; else by `max`.
     Above(bool),
@@ -143,7 +143,7 @@ impl Window<'_> {
         self.cx.uniform(value, at, self.scope)
     }
 
-    /// What `min(window, n)`, `max(window, 0)` and `if (window > n) window = n;` begin with.
+    /// Returns what `min(window, n)`, `max(window, 0)` and `if (window > n) window = n;` begin with.
     fn before_it_is_cut_off(&self, value: Value) -> Cut {
         let function = self.cx.function;
         let mut chain = vec![below(function, value)];
@@ -202,7 +202,7 @@ impl Window<'_> {
         }
     }
 
-    /// What is cut off, and its end.
+    /// Returns what is cut off, and its end.
     fn cut_off_once(&self, value: Value) -> Option<((Value, Value), Choice)> {
         use BinaryOp::*;
         let function = self.cx.function;
@@ -277,7 +277,7 @@ impl Window<'_> {
         Some((found, Choice::By(*condition, end_where_true)))
     }
 
-    /// What a counter of the header begins with; `None`: it is none, or does not grow by the same in all lanes.
+    /// Returns what a counter of the header begins with; `None`: it is none, or does not grow by the same in all lanes.
     fn starts(&self, counter: Value) -> Option<Starts> {
         let (cx, header) = (self.cx, self.header);
         let function = cx.function;

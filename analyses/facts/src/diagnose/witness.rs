@@ -168,7 +168,7 @@ impl<'c, 'a> Thread<'c, 'a> {
         }
     }
 
-    /// How often the thread comes to the instruction; `None`: something that is not known decides.
+    /// Returns how often the thread comes to the instruction; `None`: something that is not known decides.
     fn arrivals(mut self, inst: Inst, steps: &mut u32) -> Option<u32> {
         let function = self.cx.function;
         // What it takes to begin.

@@ -89,7 +89,7 @@ fn step(engine: &Engine<'_>, value: Value) -> Option<(Value, i128)> {
     }
 }
 
-/// Where a block parameter starts that a loop counts by constants of one sign; whether that is up.
+/// Returns where a block parameter starts that a loop counts by constants of one sign; whether that is up.
 fn counted(engine: &Engine<'_>, value: Value) -> Option<(Value, bool)> {
     let ValueDef::Param(header, number) = engine.function.values[value].def else {
         return None;
@@ -126,7 +126,7 @@ fn counted(engine: &Engine<'_>, value: Value) -> Option<(Value, bool)> {
     Some((start?, up?))
 }
 
-/// What a block gives a parameter of another, once an edge.
+/// Returns what a block gives a parameter of another, once an edge.
 fn arguments(engine: &Engine<'_>, from: Block, to: Block, number: u32) -> Option<Vec<Value>> {
     let edges = engine.function.blocks[from].terminator.edges();
     let edges = edges.into_iter().filter(|edge| edge.block == to);

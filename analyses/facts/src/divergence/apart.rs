@@ -69,7 +69,7 @@ impl Engine<'_> {
         self.taken.as_ref().unwrap_or(&self.flow)
     }
 
-    /// Whether a loop has a way back that may be taken: else each lane goes through it once.
+    /// Returns true if a loop has a way back that may be taken: else each lane goes through it once.
     pub(crate) fn comes_back(&self, id: ir::loops::LoopId) -> bool {
         let header = self.forest.loops[id].header;
         let before = &self.taken().predecessors[header];

@@ -344,7 +344,7 @@ fn views(engine: &Engine<'_>) -> FxHashMap<Value, Vec<Value>> {
     out
 }
 
-/// How uniform the callers leave the private memory that a parameter of a device function is the address of.
+/// Returns how uniform the callers leave the private memory that a parameter of a device function is the address of.
 fn given(engine: &Engine<'_>, param: Value) -> Level {
     let function = engine.function;
     if function.kind != FunctionKind::Device {
@@ -356,7 +356,7 @@ fn given(engine: &Engine<'_>, param: Value) -> Level {
     scope.map_or(DIVERGENT, level_of)
 }
 
-/// How uniform all is that lies in private memory which functions of the unit share.
+/// Returns how uniform all is that lies in private memory which functions of the unit share.
 pub(crate) fn contents(engine: &Engine<'_>) -> Vec<(Value, Option<Scope>)> {
     let function = engine.function;
     let sites = function.sites.values();

@@ -22,7 +22,7 @@ pub(super) fn level(template: &str, pure: bool, shape: &Shape) -> Option<Level> 
     Some(of_statements(&text, pure)?.min(registers(&text, shape)))
 }
 
-/// Whether each instruction of the text is known.
+/// Returns true if each instruction of the text is known.
 pub(super) fn is_understood(template: &str, pure: bool) -> bool {
     of_statements(&code(template), pure).is_some()
 }
@@ -38,7 +38,7 @@ fn of_statements(text: &str, pure: bool) -> Option<Level> {
         })
 }
 
-/// Whether the text has no instruction: what it yields without operands is what a register happens to hold.
+/// Returns true if the text has no instruction: what it yields without operands is what a register happens to hold.
 pub(super) fn is_empty(template: &str) -> bool {
     without_comments(template).trim().is_empty()
 }

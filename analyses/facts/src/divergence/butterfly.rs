@@ -34,7 +34,7 @@ pub(crate) struct Exchange {
     block: Block,
 }
 
-/// How uniformly a value that a loop exchanges is held behind it.
+/// Returns how uniformly a value that a loop exchanges is held behind it.
 pub(super) fn level_behind(engine: &Engine<'_>, value: Value, block: Block) -> Level {
     let Some(&exchange) = engine.exchanges.get(&value) else {
         return DIVERGENT;
@@ -166,7 +166,7 @@ fn number(engine: &Engine<'_>, value: Value, depth: usize) -> Option<i64> {
     }
 }
 
-/// What a loop's only exit compares with a constant.
+/// The value that a loop's only exit compares with a constant.
 struct Compared {
     kind: IntCondition,
     counter: Value,
@@ -207,7 +207,7 @@ fn tested(engine: &Engine<'_>, l: LoopId, exits: &[Block]) -> Option<Compared> {
     })
 }
 
-/// What a header's parameter becomes in the next round: the same by every way back.
+/// Returns what a header's parameter becomes in the next round: the same by every way back.
 fn of_the_rounds(engine: &Engine<'_>, l: LoopId, param: Value) -> Option<Value> {
     let arriving = engine.tables.incoming(engine.function, param);
     let mut back = arriving

@@ -134,7 +134,7 @@ pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
     causes
 }
 
-/// What the walk has found so far.
+/// The findings of a walk so far.
 struct Found {
     causes: EntityVec<Value, Cause>,
     /// All that have a cause, in the order in which they got it.

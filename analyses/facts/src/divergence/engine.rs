@@ -80,7 +80,7 @@ pub(crate) const fn scope_of(level: Level) -> Option<Scope> {
     }
 }
 
-/// What reacts to a change.
+/// A part of the graph that reacts to a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Node {
     Param(Block, u32),
@@ -106,7 +106,7 @@ pub(crate) struct Engine<'f> {
     pub tables: Tables,
     pub level: EntityVec<Value, Level>,
     pub cells: EntityVec<Value, Cell>,
-    /// By atom, the nodes of the values whose forms have had it: lists linked by index, from `Cell::mentions`.
+    /// Indexed by atom: the nodes of the values whose forms have had it: lists linked by index, from `Cell::mentions`.
     mentions: Vec<(u32, u32)>,
     dirty: FixedBitSet,
     /// Nodes whose last visit asked how lanes leave a loop or come to a block: they are visited again after a sweep
@@ -122,10 +122,10 @@ pub(crate) struct Engine<'f> {
     gate_of: EntityVec<Block, u32>,
     /// Loops and branches by which lanes leave them in different iterations.
     exits: Vec<(LoopId, Block)>,
-    /// By loop the first of the least uniform of these, once all is solved.
+    /// Indexed by loop: the first of the least uniform of these, once all is solved.
     worst_exit: EntityVec<LoopId, Option<Block>>,
     pub join_level: EntityVec<Block, Level>,
-    /// How uniformly lanes leave a loop.
+    /// The uniformity with which lanes leave a loop.
     pub taint: LoopLevels,
     /// Irreducible loops whose instances cannot be compared.
     pub mixed: LoopLevels,
@@ -140,20 +140,20 @@ pub(crate) struct Engine<'f> {
     pub(super) loops_apart: LoopLevels,
     pub(super) all_apart: Level,
     pub(super) apart_until: [Vec<u32>; DISPATCH as usize],
-    /// How uniformly a block is executed.
+    /// The uniformity with which a block is executed.
     pub executed: EntityVec<Block, Level>,
     less_executed: [Vec<u32>; DISPATCH as usize],
     /// The private array that an address lies in, when all that happens to it is seen; empty without arrays.
     pub array_of: Vec<Option<u32>>,
-    /// By an address that is one of several, and only loaded from: the arrays that it may lie in.
+    /// Keyed by an address that is one of several, and only loaded from: the arrays that it may lie in.
     pub views: FxHashMap<Value, Vec<u32>>,
-    /// What the paper's methods of degree 1 and 2 know, by value.
+    /// The states of the paper's methods of degree 1 and 2, by value.
     pub(super) states: Vec<super::gated::Known>,
     pub array_level: Vec<Level>,
     array_loads: Vec<Vec<u32>>,
-    /// By an array that is held apart: its parts, which are arrays of their own.
+    /// Keyed by an array that is held apart: its parts, which are arrays of their own.
     pub divided: FxHashMap<u32, Vec<u32>>,
-    /// By an access to such an array: the part of each value that is loaded or stored.
+    /// Keyed by an access to such an array: the part of each value that is loaded or stored.
     pub parts_of: FxHashMap<Inst, Vec<u32>>,
     /// By a store whose block loads again what it stored: the numbers of these values, each with an array of its own.
     pub forwarded: FxHashMap<Inst, Vec<(usize, u32)>>,
@@ -168,7 +168,7 @@ pub(crate) struct Engine<'f> {
     pub walked: usize,
 }
 
-/// What is known of a value beside its level, in two lines of the cache.
+/// The facts about a value beside its level, in two lines of the cache.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Cell {
@@ -572,7 +572,7 @@ impl<'f> Engine<'f> {
 
     // -------------------------------------------------------------------------------------------- levels and forms
 
-    /// How uniformly lanes in `block` hold what they last computed as `value`.
+    /// Returns how uniformly lanes in `block` hold what they last computed as `value`.
     pub(crate) fn level_at(&self, value: Value, block: Block) -> Level {
         let level = self.level_of_definition_at(value, block);
         if level < SUBGROUP && self.cells[value].exchanged {
@@ -678,7 +678,7 @@ impl<'f> Engine<'f> {
         }
     }
 
-    /// Whether a form means the same on both sides of an edge into `block`.
+    /// Returns true if a form means the same on both sides of an edge into `block`.
     fn valid(&self, form: &Form, block: Block) -> bool {
         form.terms
             .iter()
@@ -709,7 +709,7 @@ impl<'f> Engine<'f> {
         self.array_loads.push(Vec::new());
         self.array_level.len() as u32 - 1
     }
-    /// What stands for one value that a store writes, in its own block.
+    /// Returns what stands for one value that a store writes, in its own block.
     pub(crate) fn forwarded_from(&mut self, store: Inst, index: usize) -> u32 {
         let known = self.forwarded.get(&store).into_iter().flatten();
         if let Some(&(_, array)) = known.into_iter().find(|(number, _)| *number == index) {
@@ -727,7 +727,7 @@ impl<'f> Engine<'f> {
         let parts = self.divided.get(array);
         parts.map_or(std::slice::from_ref(array), Vec::as_slice)
     }
-    /// How uniform all is that lies in an array.
+    /// Returns how uniform all is that lies in an array.
     pub(crate) fn level_of_array(&self, array: u32) -> Level {
         let all = self.all_of_array(&array).iter();
         let levels = all.map(|&one| self.array_level[one as usize]);

@@ -43,7 +43,7 @@ use ir::{
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
-/// What degree 1 and 2 know of a value.
+/// The state of a value at degrees 1 and 2.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
     pub(crate) state: State,
@@ -88,7 +88,7 @@ impl Engine<'_> {
         Some(known.clone())
     }
 
-    /// Whether a polynomial is known of the value where it is defined, and none at a use in `block`.
+    /// Returns true if a polynomial is known of the value where it is defined, and none at a use in `block`.
     pub(super) fn loses_state(&self, value: Value, block: Block) -> bool {
         let known = self.states.get(value.0 as usize);
         known.is_some_and(|k| k.state.is_polynomial())
@@ -559,8 +559,8 @@ fn compare(
     })
 }
 
-/// Whether a state with known coefficients stays within a type's signed range for every lane of a workgroup, or at and
-/// above zero there.
+/// Returns true if a state with known coefficients stays within a type's signed range for every lane of a workgroup, or
+/// at and above zero there.
 fn fits(engine: &Engine<'_>, state: &State, bits: u32, signed: bool) -> bool {
     let last = engine.shape.block[0].unwrap_or(1024).clamp(1, 1024) - 1;
     if engine.coordinate() == Special::MicroSimdTid {

@@ -377,7 +377,7 @@ fn difference(engine: &Engine<'_>, a: Value, b: Value, bits: u32) -> Option<Form
     Some(form)
 }
 
-/// How uniformly `d < 0` holds for an exact difference.
+/// Returns how uniformly `d < 0` holds for an exact difference.
 fn sign_level(engine: &Engine<'_>, d: &Form, block: Block) -> Level {
     let plain = engine.form_level(d, block);
     if plain < SUBGROUP && d.exact && span_below(engine, d, block).is_some() {

@@ -341,7 +341,8 @@ fn separator(first: bool, negative: bool) -> &'static str {
     }
 }
 
-/// Whether a value is affine where it is defined, and not at a use: lanes bring the uniform part of several iterations.
+/// Returns true if a value is affine where it is defined, and not at a use: lanes bring the uniform part of several
+/// iterations.
 fn loses_form(engine: &Engine<'_>, value: Value, block: Block) -> bool {
     if engine.is_gated() {
         return engine.loses_state(value, block);

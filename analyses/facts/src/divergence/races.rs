@@ -28,7 +28,7 @@ const STORES: usize = 64;
 
 #[derive(Default)]
 pub(crate) struct Races {
-    /// By store its number, modulo `STORES` that of its object if there are too many.
+    /// Keyed by store: its number, modulo `STORES` that of its object if there are too many.
     number: FxHashMap<Inst, u32>,
     stores: Vec<Vec<(Block, Inst)>>,
     /// Loads that a number reaches: node, block, instruction, first result.
@@ -174,7 +174,7 @@ pub(super) fn store(engine: &mut Engine<'_>, block: Block, inst: Inst) {
     engine.races.loads[number] = loads;
 }
 
-/// How uniform a load can be for the stores that reach it, and the first of those that say so.
+/// Returns how uniform a load can be for the stores that reach it, and the first of those that say so.
 pub(super) fn bound(engine: &Engine<'_>, block: Block, load: Inst) -> (Level, Option<Inst>) {
     let mut least = match engine.races.open.contains(&load) {
         true => (engine.options.reached.map_or(DIVERGENT, level_of), None),
@@ -264,7 +264,7 @@ fn numbers(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// How uniform what a store leaves is for the lanes in `to`; `before`: it stands before the load in one block.
+/// Returns how uniform what a store leaves is for the lanes in `to`; `before`: it stands before the load in one block.
 fn left_by(engine: &Engine<'_>, from: Block, store: Inst, to: Block, before: bool) -> Level {
     let data = &engine.function.insts[store];
     match data.op {

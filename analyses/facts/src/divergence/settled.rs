@@ -70,7 +70,7 @@ pub(crate) fn settled(function: &Function, flow: &ControlFlow) -> FxHashSet<Inst
     loads
 }
 
-/// Whether every thread of the workgroup waits at the same barriers.
+/// Returns true if every thread of the workgroup waits at the same barriers.
 pub(super) fn in_phases(engine: &Engine<'_>) -> bool {
     let mut barriers = engine.tables.barriers.iter();
     !engine.given_up

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 struct Judge<'e, 'f> {
     engine: &'e Engine<'f>,
     witness: Witness,
-    /// By workgroup and warp: what each lane last computed as each value of the kernel.
+    /// Keyed by workgroup and warp: what each lane last computed as each value of the kernel.
     current: FxHashMap<(u64, u32), Vec<u64>>,
     block: [u32; 3],
     failures: Vec<String>,
@@ -168,7 +168,7 @@ const EXTENTS: [(Extent, u8); 4] = [
     (Extent::Dispatch, 4),
 ];
 
-/// What the claims and the runs of one program come to.
+/// The tally of the claims and the runs of one program.
 #[derive(Default)]
 struct Tally {
     executed: u64,

@@ -178,7 +178,7 @@ fn binary(operator: Operator, left: &State, right: &State) -> State {
     }
 }
 
-/// Whether `left operator right` holds when left - right is `difference`.
+/// Returns true if `left operator right` holds when left - right is `difference`.
 fn holds(operator: Operator, difference: i64) -> bool {
     match operator {
         Operator::Less => difference < 0,

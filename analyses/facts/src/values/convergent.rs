@@ -96,7 +96,7 @@ impl ConvergentProfiler {
         }
     }
 
-    /// Whether the value was entered.
+    /// Returns true if the value was entered.
     pub fn collect(&mut self, value: u64) -> bool {
         self.executions += 1;
         if !self.on {

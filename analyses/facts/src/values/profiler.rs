@@ -27,7 +27,7 @@ pub struct Profiler {
     hits: [u64; RECENT],
 }
 
-/// What is known of a place after a run.
+/// The values of a place after a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ValueProfile {
     /// Times that the place was executed.

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 /// Vectors of one function that are counted.
 const MOST_VECTORS: usize = 1 << 16;
 
-/// What was recorded of a value. Warps, unless they say lanes.
+/// The counts of a value. Warps, unless they say lanes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     pub executions: u64,
@@ -63,7 +63,7 @@ pub const fn significant(ty: Type) -> Option<u64> {
     })
 }
 
-/// Whether a profile has something to say of a value: no literal, no address.
+/// Returns true if a profile has something to say of a value: no literal, no address.
 #[must_use]
 pub fn recordable(function: &Function, value: Value) -> bool {
     let plain = significant(function.ty(value)).is_some();

@@ -34,7 +34,7 @@ pub(super) struct Execution {
     pub(super) loops: SmallVec<[LoopId; 4]>,
     /// Threads in ascending order with their addresses.
     pub(super) touched: Vec<(usize, Known)>,
-    /// What is written, by component.
+    /// The values that are written, by component.
     pub(super) stored: Rc<[Row]>,
     pub(super) decisions: Decisions,
 }

@@ -48,7 +48,7 @@ impl Known {
     }
 }
 
-/// What all threads hold.
+/// The values of all threads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Row {
     Same(Known),
@@ -108,7 +108,7 @@ type Parts = Rc<[(u32, i64)]>;
 /// The numbering.
 pub(super) struct Terms {
     atoms: FxHashMap<Atom, u32>,
-    /// By atom: depends on what a thread loads.
+    /// Indexed by atom: depends on what a thread loads.
     is_data: Vec<bool>,
     symbols: Vec<Option<Symbol>>,
     specials: FxHashMap<u32, Special>,
@@ -277,7 +277,7 @@ impl Terms {
         }
     }
 
-    /// What a condition compares with zero.
+    /// Returns what a condition compares with zero.
     pub(super) fn comparison(&self, condition: u32) -> Option<(Operation, Row)> {
         self.comparisons.get(&condition).cloned()
     }
@@ -291,7 +291,7 @@ impl Terms {
     }
 }
 
-/// What holds of two threads' values.
+/// Returns what holds of two threads' values.
 pub(super) fn equal(a: Known, b: Known) -> Option<bool> {
     match (a.is_known() && b.is_known(), a.sum == b.sum) {
         (true, true) => Some(a.at == b.at),

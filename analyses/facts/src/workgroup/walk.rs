@@ -55,7 +55,7 @@ struct Group {
     decisions: Decisions,
 }
 
-/// What a branch may do where its side is decided.
+/// The side of a branch, where it is decided.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Then,
@@ -91,7 +91,7 @@ pub(super) struct Walk<'a> {
     epoch: u32,
 }
 
-/// How an instruction goes on.
+/// The step that follows an instruction.
 enum Step {
     On,
     /// The walk ends.

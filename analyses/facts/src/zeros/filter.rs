@@ -20,7 +20,7 @@ pub const THRESHOLD: f64 = 0.32;
 /// Counts of two blocks of different frequency differ by this much without meaning it.
 const TOLERANCE: f64 = 0.005;
 
-/// What a profile says of the zeros of a function.
+/// The zeros of a function by its profile.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Probabilities {
     /// That all active lanes of a warp hold zero, 0 to 1; `None` where nothing was counted.
@@ -30,7 +30,7 @@ pub struct Probabilities {
 }
 
 impl Probabilities {
-    /// What a stored profile counted of a function's values.
+    /// Returns what a stored profile counted of a function's values.
     #[must_use]
     pub fn of_profile(function: &Function, stored: &StoredItem) -> Self {
         let mapped = map(stored, function);

@@ -117,7 +117,7 @@ impl Range {
 pub struct Ranges<'f> {
     function: &'f Function,
     known: EntityVec<Value, Option<Range>>,
-    /// What edges bring to parameters; of all blocks once one is asked.
+    /// The arguments that edges bring to parameters; of all blocks once one is asked.
     incoming: Option<FxHashMap<Value, Vec<Value>>>,
 }
 
@@ -320,7 +320,7 @@ fn square(of: Range) -> Range {
     }
 }
 
-/// What does not wrap, as signed numbers.
+/// Returns what does not wrap, as signed numbers.
 fn fits(range: Range, ty: Type) -> Range {
     let most = f64::from(ty.bits().clamp(2, 53) - 1).exp2();
     match range.low >= -most && range.high < most {

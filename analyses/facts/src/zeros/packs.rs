@@ -192,7 +192,7 @@ impl<'a> Pairs<'a> {
         self.order.push((left, right));
     }
 
-    /// Whether `inst` uses a result of `on`, through the block; yes when the search is too long.
+    /// Returns true if `inst` uses a result of `on`, through the block; yes when the search is too long.
     fn depends(&self, inst: Inst, on: Inst) -> bool {
         let mut seen: FxHashSet<Inst> = FxHashSet::default();
         let mut work = vec![inst];

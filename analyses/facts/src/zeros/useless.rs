@@ -112,7 +112,7 @@ fn needed(function: &Function, order: &[Inst], zero: &FxHashSet<Value>) -> FxHas
     needed
 }
 
-/// What an instruction still reads: a product with zero reads no factor.
+/// Returns what an instruction still reads: a product with zero reads no factor.
 fn operands<'f>(
     data: &'f ir::InstData,
     zero: &FxHashSet<Value>,

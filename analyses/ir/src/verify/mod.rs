@@ -579,7 +579,7 @@ impl<'f> Verifier<'f> {
     }
 }
 
-/// Whether `bits` is the one representation of its literal.
+/// Returns true if `bits` is the one representation of its literal.
 pub(crate) fn is_canonical(ty: Type, bits: u64) -> bool {
     match ty {
         Type::Bool => bits <= 1,

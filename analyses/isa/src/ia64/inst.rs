@@ -85,8 +85,8 @@ pub enum Parallel {
 }
 
 impl Parallel {
-    /// Whether both may write one register in one group, in any order. De Morgan's types go with nothing but themselves,
-    /// as GNU `as` has it.
+    /// Returns true if both may write one register in one group, in any order. De Morgan's types go with nothing but
+    /// themselves, as GNU `as` has it.
     #[must_use]
     pub const fn goes_with(self, other: Parallel) -> bool {
         matches!(
@@ -203,7 +203,7 @@ impl Inst {
             });
         }
     }
-    /// Whether control may go elsewhere behind it.
+    /// Returns true if control may go elsewhere behind it.
     #[must_use]
     pub fn ends_block(&self) -> bool {
         self.branch.is_some() || self.barrier

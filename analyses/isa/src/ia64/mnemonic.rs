@@ -120,7 +120,7 @@ impl Mnemonic {
     pub const fn opcode(self) -> Opcode {
         self.opcode
     }
-    /// What the table says of the opcode.
+    /// Returns what the table says of the opcode.
     #[must_use]
     pub fn row(self) -> &'static Row {
         self.opcode.row()
@@ -133,7 +133,7 @@ impl Mnemonic {
     pub fn has(self, completer: Completer) -> bool {
         self.completers.contains(&Some(completer))
     }
-    /// Whether it has any of them.
+    /// Returns true if it has any of them.
     #[must_use]
     pub fn has_any(self, completers: &[Completer]) -> bool {
         self.completers().any(|one| completers.contains(&one))
@@ -207,7 +207,7 @@ const fn completers_of(text: &[u8], slots: &[u8]) -> Option<[Option<Completer>; 
     }
 }
 
-/// Whether the text goes on with a point and the alternative, and nothing else up to the next point.
+/// Returns true if the text goes on with a point and the alternative, and nothing else up to the next point.
 const fn begins(text: &[u8], at: usize, slots: &[u8], from: usize, to: usize) -> bool {
     let end = at + 1 + to - from;
     if end > text.len() || text[at] != b'.' || (end < text.len() && text[end] != b'.') {

@@ -380,7 +380,7 @@ opcodes! {
 }
 
 impl Opcode {
-    /// What the table says of it.
+    /// Returns what the table says of it.
     #[must_use]
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]

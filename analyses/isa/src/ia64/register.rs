@@ -124,7 +124,7 @@ impl Reg {
         }
     }
 
-    /// Whether it always holds the same: `r0`, `f0`, `f1`, `p0`.
+    /// Returns true if it always holds the same: `r0`, `f0`, `f1`, `p0`.
     #[must_use]
     pub const fn is_constant(self) -> bool {
         match self.file {
@@ -134,13 +134,13 @@ impl Reg {
         }
     }
 
-    /// Whether it is a part of floating-point status.
+    /// Returns true if it is a part of floating-point status.
     #[must_use]
     pub const fn is_status(self) -> bool {
         matches!(self.file, File::Special) && matches!(self.number, 8..16)
     }
 
-    /// Whether a loop branch may rename it. General registers rotate only as far as `alloc` said.
+    /// Returns true if a loop branch may rename it. General registers rotate only as far as `alloc` said.
     #[must_use]
     pub const fn may_rotate(self) -> bool {
         match self.file {

@@ -44,12 +44,12 @@ impl InstructionSet for Ia64 {
 }
 
 impl Mnemonic {
-    /// Whether it is a compare, which writes two predicates of a relation.
+    /// Returns true if it is a compare, which writes two predicates of a relation.
     #[must_use]
     pub fn is_compare(self) -> bool {
         matches!(self.row().class, Class::Compare | Class::FloatCompare)
     }
-    /// Whether it is a compare that only ever sets or clears its targets.
+    /// Returns true if it is a compare that only ever sets or clears its targets.
     #[must_use]
     pub fn is_parallel(self) -> bool {
         use Completer::{And, Andcm, Or, Orcm};

@@ -231,12 +231,12 @@ impl Opcode {
             Results::Nothing
         }
     }
-    /// Whether it adds to the carry flag or writes it, where `cc` is one of its words.
+    /// Returns true if it adds to the carry flag or writes it, where `cc` is one of its words.
     #[must_use]
     pub fn carries(self, cc: bool) -> bool {
         cc || matches!(self.name(), "addc" | "subc" | "madc")
     }
-    /// Whether it loads and changes nothing, unless its words make it one with an order.
+    /// Returns true if it loads and changes nothing, unless its words make it one with an order.
     #[must_use]
     pub fn loads(self) -> bool {
         matches!(
@@ -244,7 +244,8 @@ impl Opcode {
             "ld" | "ldu" | "tex" | "tld4" | "txq" | "suq" | "suld"
         )
     }
-    /// Whether registers that it names are read or written later than it is issued: no register may be renamed behind it.
+    /// Returns true if registers that it names are read or written later than it is issued: no register may be renamed
+    /// behind it.
     #[must_use]
     pub fn is_asynchronous(self) -> bool {
         matches!(self.name(), "wgmma" | "tcgen05")

@@ -79,7 +79,7 @@ impl Machine<'_> {
         }
         self.advanced.push(Advanced { id, address, bytes });
     }
-    /// Whether the register's advanced load still stands.
+    /// Returns true if the register's advanced load still stands.
     fn stands(&mut self, id: Id, address: Option<u64>, clear: bool) -> bool {
         let found = self
             .advanced
@@ -91,8 +91,8 @@ impl Machine<'_> {
         found.is_some()
     }
 
-    /// What a load brings, of `count` values of `bytes`; `None`: an error that speculation defers, or a check that found
-    /// its register as it should be (then `Kept`).
+    /// Returns what a load brings, of `count` values of `bytes`; `None`: an error that speculation defers, or a check
+    /// that found its register as it should be (then `Kept`).
     fn fetch(
         &mut self,
         form: LoadForm,

@@ -37,11 +37,11 @@ pub(super) const SHAPES: [Shape; 10] = [
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Placed {
     pub(super) slot: Slot,
-    /// Whether a stop follows.
+    /// True if a stop follows.
     pub(super) stop: bool,
-    /// Whether only the last slot will do: loop branches.
+    /// True if only the last slot will do: loop branches.
     pub(super) last: bool,
-    /// Whether nothing may follow in its bundle: calls.
+    /// True if nothing may follow in its bundle: calls.
     pub(super) ends: bool,
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Data {
 }
 
 impl Data {
-    /// Whether statements belong to the text.
+    /// Returns true if statements belong to the text.
     pub(super) fn in_text(&self) -> bool {
         self.now.is_none()
     }

@@ -156,7 +156,7 @@ impl Format {
             Format::Spill => 16,
         }
     }
-    /// What an address must be a multiple of.
+    /// Returns what an address must be a multiple of.
     pub(super) const fn alignment(self) -> u64 {
         match self {
             Format::Extended => 16,

@@ -20,9 +20,9 @@ use syntax::ia64::Document;
 #[derive(Debug)]
 pub struct Laid {
     program: Program,
-    /// By instruction of the program: its item, none of what fills.
+    /// Indexed by instruction of the program: its item, none of what fills.
     items: Vec<Option<u32>>,
-    /// By item.
+    /// Indexed by item.
     places: Vec<Option<usize>>,
     insts: Vec<isa::ia64::Inst>,
 }

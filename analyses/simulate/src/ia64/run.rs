@@ -295,7 +295,7 @@ impl Groups {
     }
 }
 
-/// Whether a slot holds a nop.
+/// Returns true if a slot holds a nop.
 pub(super) fn is_nop(inst: &Inst) -> bool {
     inst.op == Op::Nop && inst.unit != Slot::Long
 }

@@ -140,11 +140,11 @@ pub(super) struct Machine<'a> {
     pub(super) ip: u64,
     pub(super) reads: Vec<Read>,
     pub(super) writes: Vec<Write>,
-    /// Whether a branch rotated the registers in this group.
+    /// True if a branch rotated the registers in this group.
     pub(super) rotated: bool,
 }
 
-/// What registers hold at the start that nothing wrote: recognisable, and different for each.
+/// Returns what registers hold at the start that nothing wrote: recognisable, and different for each.
 fn poison(number: u64) -> u64 {
     0xdead_0000_0000_beef ^ number << 20
 }
@@ -451,7 +451,7 @@ pub(super) struct Preserved {
 }
 
 impl Preserved {
-    /// What differs, in order.
+    /// Returns what differs, in order.
     pub(super) fn changed(&self, after: &Preserved) -> Vec<Reg> {
         let mut out = Vec::new();
         for (at, number) in [4, 5, 6, 7, 12, 13].into_iter().enumerate() {

@@ -68,7 +68,7 @@ impl Symbols {
         self.labels.get(name).copied()
     }
 
-    /// What an expression of a statement is worth.
+    /// Returns what an expression of a statement is worth.
     pub(super) fn value(&self, value: &Expr, statement: usize) -> Option<i64> {
         match value {
             Expr::Function { name, argument } => {

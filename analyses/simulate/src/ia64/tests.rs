@@ -30,7 +30,7 @@ fn doubtful(text: &str) -> Program {
     program
 }
 
-/// What GNU `as` says of a text, nothing where it is not installed.
+/// Returns what GNU `as` says of a text, nothing where it is not installed.
 fn assembled(text: &str) -> String {
     use std::io::Write;
     use std::process::{Command, Stdio};
@@ -67,7 +67,7 @@ fn run_leaf(body: &str, arguments: &[Arg]) -> Result<Outcome, Fault> {
     )
 }
 
-/// What a leaf computes from integers, without a violation.
+/// Returns what a leaf computes from integers, without a violation.
 fn value(body: &str, arguments: &[u64]) -> u64 {
     let arguments: Vec<Arg> = arguments.iter().map(|&one| Arg::Integer(one)).collect();
     let outcome = run_leaf(body, &arguments).expect(body);

@@ -225,7 +225,7 @@ impl Timing {
     }
 }
 
-/// Where a value of this operation comes from.
+/// Returns where a value of this operation comes from.
 fn producer(inst: &Inst) -> Producer {
     use super::op::Alu;
     match &inst.op {
@@ -330,7 +330,7 @@ struct Window {
     bundles: u8,
     last: Option<u32>,
     first: &'static str,
-    /// Whether a branch that is none closed the first bundle.
+    /// True if a branch that is none closed the first bundle.
     branch: bool,
     /// M ports taken, and of them by loads, stores, and what has one port alone.
     m: u8,
@@ -434,7 +434,7 @@ impl<'a> Clock<'a> {
         self.window = Window::default();
     }
 
-    /// Whether the instruction issues with those of the cycle.
+    /// Returns true if the instruction issues with those of the cycle.
     fn joins(&self, inst: &Inst, shape: &str) -> bool {
         let window = &self.window;
         let opens = window.last != Some(inst.bundle);

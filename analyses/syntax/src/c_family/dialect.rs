@@ -249,7 +249,7 @@ impl Dialect {
         self != Dialect::C
     }
 
-    /// What the compiler defines before the first line, as `NAME` or `NAME=VALUE`.
+    /// Returns what the compiler defines before the first line, as `NAME` or `NAME=VALUE`.
     pub fn predefined(self) -> &'static [&'static str] {
         match self {
             Dialect::Cuda => CUDA_PREDEFINED,

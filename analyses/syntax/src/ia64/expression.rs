@@ -62,7 +62,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// How tightly it binds, as GNU `as` has it: products and shifts, then bits, then sums, then comparisons.
+    /// Returns how tightly it binds, as GNU `as` has it: products and shifts, then bits, then sums, then comparisons.
     pub(super) const fn strength(self) -> u8 {
         match self {
             Binary::Multiply

@@ -74,7 +74,7 @@ pub enum StatementKind {
     Macro {
         name: SmolStr,
     },
-    /// What was not understood.
+    /// Constructs that were not understood.
     Unknown,
 }
 
@@ -105,7 +105,7 @@ pub struct Instruction {
     pub targets: Vec<Operand>,
     /// Behind `=`; all operands where there is none.
     pub sources: Vec<Operand>,
-    /// Whether there is a `=`.
+    /// True if there is a `=`.
     pub assigns: bool,
 }
 
@@ -129,11 +129,11 @@ impl Instruction {
     pub fn base(&self) -> &str {
         self.mnemonic.split('.').next().unwrap_or("")
     }
-    /// What follows the points.
+    /// Returns what follows the points.
     pub fn completers(&self) -> impl Iterator<Item = &str> {
         self.mnemonic.split('.').skip(1)
     }
-    /// Whether the mnemonic has this completer.
+    /// Returns true if the mnemonic has this completer.
     #[must_use]
     pub fn has(&self, completer: &str) -> bool {
         self.completers().any(|one| one == completer)

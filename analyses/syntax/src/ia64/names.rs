@@ -57,7 +57,7 @@ impl Names {
         u32::try_from(self.rotating).unwrap_or(0)
     }
 
-    /// How many registers there are from `r32` on.
+    /// Returns how many registers there are from `r32` on.
     #[must_use]
     pub const fn stacked(&self) -> Stacked {
         self.stacked
@@ -209,7 +209,7 @@ impl Names {
         }
     }
 
-    /// What an expression is worth, where it is a constant.
+    /// Returns what an expression is worth, where it is a constant.
     #[must_use]
     pub fn number(&self, value: &Expr) -> Option<i64> {
         self.number_within(value, CHAIN)

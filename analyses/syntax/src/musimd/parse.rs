@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Program {
     parser.program
 }
 
-/// What is read of a program: up to a line end where there is one.
+/// Returns what is read of a program: up to a line end where there is one.
 fn within(text: &str) -> usize {
     if text.len() <= MAX_BYTES {
         return text.len();
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
     }
-    /// What stands before the `=` of a statement that was not understood.
+    /// Returns what stands before the `=` of a statement that was not understood.
     fn guess_results(&self, from: usize) -> Vec<Name> {
         let line = self.tokens[from..]
             .iter()

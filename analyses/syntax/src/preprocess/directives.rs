@@ -174,7 +174,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Whether a name on a directive's line is a macro; noted as a use.
+    /// Returns true if a name on a directive's line is a macro; noted as a use.
     pub(super) fn note_word(&mut self, lexed: &LexedFile, name: RawToken) -> bool {
         let Some(found) = self.macros.get(lexed.text_of(name)).cloned() else {
             return false;
@@ -429,7 +429,7 @@ pub(super) fn pragma_tokens(tokens: Vec<PpToken>, place: Place) -> Vec<PpToken> 
     result
 }
 
-/// What `__has_include` or a computed `#include` names.
+/// Returns what `__has_include` or a computed `#include` names.
 pub(super) fn spec_of_tokens(tokens: &[PpToken]) -> Option<(SmolStr, bool)> {
     let (first, rest) = tokens.split_first()?;
     match first.kind {

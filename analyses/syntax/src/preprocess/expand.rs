@@ -127,7 +127,7 @@ pub(super) struct Preprocessor<'a> {
     pub(super) cursors: Vec<Cursor>,
     contexts: Vec<Context>,
     pub(super) macros: FxHashMap<SmolStr, Rc<Macro>>,
-    /// By `trace`: a word whose bit is unset was never a macro. Most words are none.
+    /// Indexed by `trace`: a word whose bit is unset was never a macro. Most words are none.
     traces: [u64; 4],
     pub(super) definitions: Vec<MacroDefinition>,
     output: Vec<OutToken>,
@@ -141,7 +141,7 @@ pub(super) struct Preprocessor<'a> {
     noted: Option<u32>,
     pub(super) includes_entered: u32,
     pub(super) nested_too_deeply: bool,
-    /// By file: how often it was entered.
+    /// Keyed by file: how often it was entered.
     pub(super) entered: FxHashMap<FileId, u32>,
     budget: limits::Budget,
     depth: u32,

@@ -234,7 +234,7 @@ impl<'a> Splitter<'a> {
         true
     }
 
-    /// Whether a namespace with a body or a linkage block begins here.
+    /// Returns true if a namespace with a body or a linkage block begins here.
     fn opens_block(&self, at: usize) -> bool {
         if self.kind(at) == T::Extern {
             return self.kind(at + 1) == T::Str && self.kind(at + 2) == T::LBrace;
@@ -394,7 +394,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Whether an item is over behind a closing brace at its outermost level.
+    /// Returns true if an item is over behind a closing brace at its outermost level.
     fn ends_after_brace(&self, at: usize, head: &Head) -> bool {
         let next = self.kind(at);
         if next == T::Semicolon {
@@ -451,7 +451,7 @@ impl<'a> Splitter<'a> {
             && self.balanced(start + 1) == close + 1
     }
 
-    /// Whether a declaration begins here: a word that only begins declarations, or a head that leads to a body.
+    /// Returns true if a declaration begins here: a word that only begins declarations, or a head that leads to a body.
     fn begins_item(&self, at: usize) -> bool {
         match self.kind(at) {
             T::Template | T::Namespace | T::Typedef | T::Using | T::Extern => return true,

@@ -119,7 +119,7 @@ impl PreprocessOptions {
 /// A translation unit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unit {
-    /// By `FileId`: 0 is the main file, the others in first-seen order.
+    /// Indexed by `FileId`: 0 is the main file, the others in first-seen order.
     pub files: Vec<IncludedFile>,
     pub items: Vec<ItemTokens>,
     /// Spans are absolute in the problem's file.

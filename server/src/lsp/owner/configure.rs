@@ -184,7 +184,7 @@ impl Owner {
         }
     }
 
-    /// What is wrong with a `lockstep.toml`, and at `machine_file` what is wrong with the table that it names.
+    /// Returns the problems with a `lockstep.toml`, and at `machine_file` what is wrong with the table that it names.
     pub(super) fn problems_of_config(
         &self,
         text: &str,
@@ -203,7 +203,7 @@ impl Owner {
         problems
     }
 
-    /// Whether a file is some configuration's table of a machine.
+    /// Returns true if a file is some configuration's table of a machine.
     pub(super) fn is_machine(&self, path: &Path) -> bool {
         let path = host::normalize(path);
         self.settings.values().any(|settings| {

@@ -60,7 +60,7 @@ pub(super) fn fold(shown: &mut Vec<Diagnostic>) {
     *shown = kept;
 }
 
-/// What a note says besides names, and the name that it begins with; `None`: it is told for itself.
+/// Returns what a note says besides names, and the name that it begins with; `None`: it is told for itself.
 fn shape_of(one: &Diagnostic) -> Option<(String, String)> {
     match one.code {
         LIMIT if !one.item.is_empty() => return Some((one.item.clone(), String::new())),

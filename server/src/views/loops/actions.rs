@@ -36,7 +36,7 @@ const RESTRICT: &str = "add-restrict";
 const CONVERT: &str = "if-convert";
 const UNROLL: &str = "unroll";
 
-/// What there is to do about the loop, or the `if`, at a place.
+/// Returns what there is to do about the loop, or the `if`, at a place.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut out = Vec::new();
     if file.language(db) != Language::C || !are_shown(db, file) {
@@ -120,7 +120,7 @@ fn interval(report: &LoopReport) -> (u32, u32) {
     (cycles, report.unrolled.max(1))
 }
 
-/// Whether an iteration takes fewer cycles; each of the first is so many of the second.
+/// Returns true if an iteration takes fewer cycles; each of the first is so many of the second.
 fn is_shorter(after: &LoopReport, times: u32, before: &LoopReport) -> bool {
     let ((after, several), (before, own)) = (interval(after), interval(before));
     u64::from(after) * u64::from(own) < u64::from(before) * u64::from(several * times)
@@ -583,7 +583,7 @@ impl At<'_> {
         }
     }
 
-    /// What comes of the loop in the changed item, which has `more` loops beside it.
+    /// Returns what comes of the loop in the changed item, which has `more` loops beside it.
     fn after(&self, rewritten: &Rewritten, row: &Row, more: usize) -> Result<LoopReport, String> {
         let gone = || "the loop is not found in the changed text".to_owned();
         let lowered = rewritten.lowered.first().ok_or_else(gone)?;

@@ -140,7 +140,7 @@ fn escaped(json: &str) -> String {
     out
 }
 
-/// What the page shows, as data.
+/// Returns what the page shows, as data.
 pub fn data(
     db: &dyn Db,
     file: File,

@@ -5,7 +5,7 @@ use crate::views::report::{CauseRow, ProblemRow};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a number is worth.
+/// The worth of a number.
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Worth {
@@ -33,9 +33,9 @@ pub struct Page {
     pub functions: Vec<FunctionPage>,
     pub findings: Vec<FindingRow>,
     pub lines: Vec<LineRow>,
-    /// By code of a finding: its page, Markdown.
+    /// Keyed by code of a finding: its page, Markdown.
     pub explained: BTreeMap<String, String>,
-    /// What was left out, and why.
+    /// Parts that were left out, and why.
     pub notes: Vec<String>,
 }
 
@@ -115,7 +115,7 @@ pub struct FunctionPage {
     pub last_line: u32,
     /// A kernel or a stage.
     pub entry: bool,
-    /// What there is to look at, in a line.
+    /// A summary in a line.
     pub summary: String,
     pub figures: Vec<Figure>,
     pub assumptions: Vec<String>,
@@ -139,7 +139,7 @@ pub struct FunctionPage {
     pub pressure: Option<PressureRow>,
 }
 
-/// What one invocation of a function costs a warp, as `analyze` has it.
+/// The costs of one invocation of a function for a warp, as `analyze` has them.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct CostsRow {
     pub machine: String,
@@ -170,7 +170,7 @@ pub struct RunRow {
     /// Why it could not begin; the rest is empty then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
-    /// What ran: workgroup, warps, instructions.
+    /// The extent of the run: workgroup, warps, instructions.
     pub what: String,
     /// Where the inputs come from.
     pub inputs: String,
@@ -249,9 +249,9 @@ pub struct ActivityRow {
     pub column: u32,
     /// `loop`, `branch` or `switch`.
     pub kind: &'static str,
-    /// What is known of it without a run.
+    /// The fact that is known without a run.
     pub text: String,
-    /// What is written there, in short.
+    /// The code there, in short.
     pub code: String,
     /// Why there are no rows.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -269,7 +269,7 @@ pub struct ActivityRow {
     pub active_percent: f64,
 }
 
-/// What a profile says of the values of a function.
+/// The profile of the values of a function.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct ValuesRow {
     pub from: String,

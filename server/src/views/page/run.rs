@@ -20,13 +20,13 @@ use std::path::Path;
 const MOST_STEPS: u64 = 400_000;
 /// Elements of a buffer of ours.
 const MOST_ELEMENTS: u64 = 1 << 18;
-/// What a template has for a number of elements, and what is tried where that leads too far.
+/// The number of elements that a template has, and that is tried where another leads too far.
 const COUNT: i64 = 1024;
 const FEWER: i64 = 64;
 /// Names that are listed.
 const MOST_NAMES: usize = 24;
 
-/// What came of it.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) row: RunRow,
@@ -264,7 +264,7 @@ fn named(description: &Description) -> Vec<String> {
     shortened(values.collect())
 }
 
-/// What the seed decides: contents of a distribution, and all that nothing describes.
+/// Returns what the seed decides: contents of a distribution, and all that nothing describes.
 fn random(description: &Description, launched: &Described) -> Vec<String> {
     let mut out = Vec::new();
     for (name, buffer) in &description.buffers {

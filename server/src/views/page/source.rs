@@ -63,7 +63,7 @@ impl Places<'_> {
         let (line, column) = line_column(source, db::line_index(self.db, of), span.start);
         Some((Some(name_of(self.db, of)), line, column))
     }
-    /// What is written there, on one line.
+    /// Returns what is written there, on one line.
     pub(super) fn short(&self, span: Span, limit: usize) -> String {
         let source = program::text(self.file.source(self.db));
         let written = source.get(span.start as usize..span.end as usize);
@@ -136,7 +136,7 @@ pub(super) fn lines(db: &dyn Db, file: File) -> (Vec<LineRow>, Vec<String>) {
     (teller.rows, notes)
 }
 
-/// What is highlighted: classes of variables, macros, text that conditionals exclude.
+/// The highlighted parts of a text: classes of variables, macros, text that conditionals exclude.
 fn spans(
     db: &dyn Db,
     file: File,

@@ -19,7 +19,7 @@ const SECTOR: u64 = 32;
 const BANKS: u64 = 32;
 const BANK_BYTES: u64 = 4;
 
-/// What the lanes of one warp did at a branch.
+/// The ways of the lanes of one warp at a branch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WarpRows {
     /// The way of each lane, and how often in a row.
@@ -53,7 +53,7 @@ pub(super) struct AccessRun {
 
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// By block: which of its edges, in order, count as the condition holding, as another way.
+    /// Keyed by block: which of its edges, in order, count as the condition holding, as another way.
     branches: FxHashMap<Block, Vec<char>>,
     /// The bytes of a lane, and the space that the instruction names.
     accesses: FxHashMap<Inst, (u32, Space)>,

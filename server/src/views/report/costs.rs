@@ -28,7 +28,7 @@ pub struct CostRow {
     pub cycles: f64,
     pub issue_slots: f64,
     pub limited_by: &'static str,
-    /// By unit, those that are busy.
+    /// Keyed by unit, those that are busy.
     pub busy: std::collections::BTreeMap<&'static str, f64>,
 }
 

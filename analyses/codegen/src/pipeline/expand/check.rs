@@ -128,7 +128,7 @@ impl<T: Counted> Symbols<'_, T> {
     }
 }
 
-/// Whether two accesses keep their order.
+/// Returns true if two accesses keep their order.
 fn may_meet<T: Counted>(one: &Operation<T>, other: &Operation<T>) -> bool {
     let object = |one: &Operation<T>| match &one.memory {
         Some(memory) => memory.object.clone(),

@@ -239,7 +239,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
         marks.touched.ends.clear();
     }
 
-    /// Whether a block is dominated by the check's.
+    /// Returns true if a block is dominated by the check's.
     fn within(&self, block: Block) -> bool {
         self.marks
             .block
@@ -253,7 +253,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
         }
     }
 
-    /// What is known of a value itself.
+    /// Returns what is known of a value itself.
     fn own(&self, value: Value) -> Known {
         let (stamp, known) = self.marks.known[value.0 as usize];
         if stamp == self.marks.stamp {
@@ -520,7 +520,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
         &mut entry.1
     }
 
-    /// Whether nothing that is left uses a value.
+    /// Returns true if nothing that is left uses a value.
     fn is_idle(&self, value: Value) -> bool {
         let (stamp, lost) = self.marks.lost[value.0 as usize];
         let lost = if stamp == self.marks.stamp { lost } else { 0 };

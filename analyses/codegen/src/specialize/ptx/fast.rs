@@ -396,7 +396,7 @@ fn ends(document: &Document<'_>, at: u32) -> bool {
         .is_some_and(|i| matches!(i.opcode.text.as_str(), "ret" | "exit" | "trap"))
 }
 
-/// What is constant behind the check, and the blocks that are not reached there.
+/// Returns what is constant behind the check, and the blocks that are not reached there.
 fn folded(
     document: &Document<'_>,
     cx: &Context<'_>,
@@ -448,7 +448,7 @@ fn weights(document: &Document<'_>, cx: &Context<'_>, start: u32, end: u32) -> V
         .collect()
 }
 
-/// What becomes of a statement, but for what nothing reads.
+/// Returns what becomes of a statement, but for what nothing reads.
 fn decide(document: &Document<'_>, cx: &Context<'_>, folded: &Folded, at: u32) -> Action {
     let function = document.function;
     let Some(i) = instruction(document, at) else {
@@ -546,7 +546,7 @@ fn decide(document: &Document<'_>, cx: &Context<'_>, folded: &Folded, at: u32) -
     Action::Keep
 }
 
-/// What is left of a multiply-add of which a factor is zero, where a move would not round, flush or saturate.
+/// Returns what is left of a multiply-add of which a factor is zero, where a move would not round, flush or saturate.
 fn sum(
     document: &Document<'_>,
     cx: &Context<'_>,
@@ -606,7 +606,7 @@ fn written(operand: &Operand) -> Vec<&Name> {
     }
 }
 
-/// How a register of this type is moved.
+/// Returns how a register of this type is moved.
 fn mov_kind(ty: &str) -> Option<&'static str> {
     Some(match ty {
         "pred" => "pred",

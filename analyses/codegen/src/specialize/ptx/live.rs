@@ -73,7 +73,7 @@ impl Code for Statements<'_> {
     }
 }
 
-/// What is read after each statement of a list.
+/// Returns what is read after each statement of a list.
 pub(super) fn live_out(nodes: &[Node], outside: &[Registers], registers: usize) -> Vec<Registers> {
     let code = Statements {
         nodes,
@@ -83,7 +83,7 @@ pub(super) fn live_out(nodes: &[Node], outside: &[Registers], registers: usize) 
     Liveness::of(&code).ends
 }
 
-/// What is read from each statement on, in a whole body where nothing is left out.
+/// Returns what is read from each statement on, in a whole body where nothing is left out.
 pub(super) fn live_in(body: &Body, numbers: &Numbers) -> Vec<Registers> {
     let lines = body.lines.iter().enumerate();
     let nodes: Vec<Node> = lines

@@ -62,7 +62,7 @@ pub struct Document<'a> {
     body: Body,
     /// Where names stand: what they hold there.
     values: FxHashMap<u32, Value>,
-    /// By instruction: its statement.
+    /// Indexed by instruction: its statement.
     statements: EntityVec<Inst, Option<u32>>,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Document<'a> {
         self.tree.statements().get(at as usize)
     }
 
-    /// What a name holds where it stands.
+    /// Returns what a name holds where it stands.
     fn value_at(&self, name: &Name) -> Option<Value> {
         self.values.get(&name.span.start).copied()
     }
@@ -247,7 +247,7 @@ impl<'a> Document<'a> {
         found
     }
 
-    /// Where each value is first written to a register: the place, the register, the statement.
+    /// Returns where each value is first written to a register: the place, the register, the statement.
     fn written(&self) -> FxHashMap<Value, (Span, SmolStr, u32)> {
         let mut written: FxHashMap<Value, (Span, SmolStr, u32)> = FxHashMap::default();
         let own = self.tree.statements();

@@ -311,7 +311,7 @@ fn same_but_types(
     }
 }
 
-/// How many names a declaration ends with, and where the first stands.
+/// Returns how many names a declaration ends with, and where the first stands.
 fn split_names(tokens: &[String]) -> (usize, usize) {
     let word = |text: &String| text.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let mut first = tokens.len();

@@ -551,7 +551,7 @@ pub(super) fn mentioned(names: &Names, e: &Expr) -> Vec<VarId> {
     found
 }
 
-/// Whether a variable can be tested and assigned as a plain number.
+/// Returns true if a variable can be tested and assigned as a plain number.
 pub(super) fn numeric(ty: &Ty) -> bool {
     matches!(ty, Ty::Number(base, _) if *base != Base::Half)
 }

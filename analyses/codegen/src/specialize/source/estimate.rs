@@ -167,7 +167,7 @@ fn members_are_flags(function: &Function, parts: Parts) -> bool {
     })
 }
 
-/// Where an instruction stands in the function's own item: itself, or the call that brought it.
+/// Returns where an instruction stands in the function's own item: itself, or the call that brought it.
 pub(super) fn place(function: &Function, loc: Loc) -> Option<Span> {
     let mut at = loc;
     for _ in 0..64 {

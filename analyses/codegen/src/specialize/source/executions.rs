@@ -147,7 +147,7 @@ impl Aligned {
         }
     }
 
-    /// Where what begins here began before.
+    /// Returns where what begins here began before.
     fn before(&self, at: u32) -> Option<u32> {
         match at.checked_sub(self.start) {
             None => Some(at),

@@ -333,7 +333,7 @@ impl Folder<'_> {
         }
     }
 
-    /// What is called: a name, or the resource before a method.
+    /// Returns what is called: a name, or the resource before a method.
     fn callee(&self, env: &Env, e: &Expr, depth: u32) -> Out {
         match &e.kind {
             ExprKind::Member { base, .. } => {
@@ -738,7 +738,7 @@ pub(super) fn exact(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= 2048.0
 }
 
-/// How tightly a part must bind to stand where it stands.
+/// Returns how tightly a part must bind to stand where it stands.
 fn least(e: &Expr, at: usize) -> Level {
     match &e.kind {
         ExprKind::Binary { op, .. } if at == 0 => binary_level(*op),

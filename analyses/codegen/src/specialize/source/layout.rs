@@ -32,8 +32,8 @@ impl Source<'_> {
         Some(out)
     }
 
-    /// Where the line of an offset begins and ends, without its end of line; item-relative. Lines that begin before the
-    /// item begin with it.
+    /// Returns where the line of an offset begins and ends, without its end of line; item-relative. Lines that begin
+    /// before the item begin with it.
     pub(super) fn line(&self, offset: u32) -> Span {
         let at = (offset + self.start) as usize;
         let start = self

@@ -343,7 +343,7 @@ pub fn version(
     Ok(Version { absorbs, ..version })
 }
 
-/// What is compared with zero.
+/// Returns what is compared with zero.
 fn condition(source: &Source<'_>, name: &str, ty: &Ty) -> Option<String> {
     let (base, shape) = ty.number()?;
     let zero = source.literal(&Ty::scalar(base), 0.0, true)?.0;

@@ -204,7 +204,7 @@ fn restored(body: &str, line: &str) -> Option<String> {
     Some(out)
 }
 
-/// Where the first statement of a body begins that assigns to a name.
+/// Returns where the first statement of a body begins that assigns to a name.
 fn first_assignment(body: &str, name: &str) -> Option<usize> {
     let tokens = lex_fragment(body);
     let mut depth = 0i32;

@@ -13,7 +13,7 @@ use syntax::c_family::ast::*;
 
 const DEPTH: u32 = 200;
 
-/// Whether all lanes are set before the statement with number `before` of a block.
+/// Returns true if all lanes are set before the statement with number `before` of a block.
 pub(super) fn is_set(
     source: &Source<'_>,
     names: &Names,
@@ -48,7 +48,7 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// What is set on the way from the beginning of `body` to the place; `None`: it is not in it.
+    /// Returns what is set on the way from the beginning of `body` to the place; `None`: it is not in it.
     fn way(&self, body: &Block, block: Span, before: usize, depth: u32) -> Option<u32> {
         if depth == 0 {
             return None;

@@ -261,8 +261,8 @@ fn promises(listing: &Listing) -> impl Iterator<Item = &Promise> {
     all.filter(|one| one.kind == PromiseKind::Exclusive)
 }
 
-/// Whether the author says that the predicates of two instructions exclude each other (`.pred.rel "mutex"`), and neither
-/// is written from there to the second.
+/// Returns true if the author says that the predicates of two instructions exclude each other (`.pred.rel "mutex"`),
+/// and neither is written from there to the second.
 fn promised(listing: &Listing, first: usize, second: usize) -> bool {
     let guard = |item: usize| listing.items[item].inst.predicate;
     let pair = [guard(first), guard(second)];

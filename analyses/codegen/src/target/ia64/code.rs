@@ -59,7 +59,7 @@ impl Operation {
     pub fn class(&self) -> Class {
         self.mnemonic.row().class
     }
-    /// Whether it writes two predicates of a relation.
+    /// Returns true if it writes two predicates of a relation.
     #[must_use]
     pub fn is_compare(&self) -> bool {
         self.mnemonic.is_compare()

@@ -19,7 +19,7 @@ const ADDRESS: usize = 8;
 /// Zeros that are skipped rather than written.
 const SKIPPED: usize = 64;
 
-/// What a function without code defines and can't be written: mostly for want of a known initial value.
+/// Returns what a function without code defines and can't be written: mostly for want of a known initial value.
 pub(super) fn unknown(function: &Function) -> Vec<Refused> {
     let symbols = function.symbols.values();
     let defined = symbols.filter(|symbol| symbol.definition.linkage != Linkage::Elsewhere);

@@ -41,7 +41,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether both may stand in one group, in their order.
+    /// Returns true if both may stand in one group, in their order.
     #[must_use]
     pub const fn shares_group(self) -> bool {
         matches!(self, Kind::Anti(_) | Kind::Memory)
@@ -54,7 +54,8 @@ pub struct Dependence {
     pub from: u32,
     pub to: u32,
     pub kind: Kind,
-    /// Whether both may stand in one group all the same, in their order: a compare and its branch, `alloc` and its frame.
+    /// True if both may stand in one group all the same, in their order: a compare and its branch, `alloc` and its
+    /// frame.
     pub together: bool,
 }
 
@@ -78,14 +79,14 @@ struct Builder<'a> {
     addresses: FxHashMap<Reg, Address>,
     roots: u32,
     relations: Relations,
-    /// By instruction.
+    /// Indexed by instruction.
     guard: Vec<Guard>,
     out: Vec<Dependence>,
 }
 
-/// What instructions do to each other when they execute in this order: all dependences through registers and memory that
-/// are not implied by a write that happens for certain between the two. Sorted by `to`, then `from`; one pair may depend
-/// in several ways. `exclusions` are those that the author promises, by place.
+/// Returns what instructions do to each other when they execute in this order: all dependences through registers and
+/// memory that are not implied by a write that happens for certain between the two. Sorted by `to`, then `from`; one
+/// pair may depend in several ways. `exclusions` are those that the author promises, by place.
 #[must_use]
 pub fn data_dependences(block: &[&Inst], promises: &[Promise]) -> Vec<Dependence> {
     let mut promises = promises.iter().peekable();
@@ -179,7 +180,7 @@ impl Builder<'_> {
         });
     }
 
-    /// Whether the two never execute both.
+    /// Returns true if the two never execute both.
     fn apart(&self, one: u32, other: u32) -> bool {
         let (one, other) = (self.guard[one as usize], self.guard[other as usize]);
         self.relations.told_apart(one, other)
@@ -273,7 +274,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Where the register points, for as long as it keeps its value.
+    /// Returns where the register points, for as long as it keeps its value.
     fn address(&mut self, register: Reg) -> Option<Address> {
         if let Some(known) = self.addresses.get(&register) {
             return Some(*known);
@@ -323,8 +324,8 @@ impl Builder<'_> {
     }
 }
 
-/// Whether `to` sees what `from` writes in its own group: a branch an integer compare and moves to branch registers and
-/// predicates, all the frame of `alloc`, and what an advanced load left behind that its check confirms.
+/// Returns true if `to` sees what `from` writes in its own group: a branch an integer compare and moves to branch
+/// registers and predicates, all the frame of `alloc`, and what an advanced load left behind that its check confirms.
 pub(crate) fn read_in_group(from: &Inst, to: &Inst, register: Reg) -> bool {
     let guard = qualifies(to, register);
     let jumps = to.branch.is_some_and(|kind| kind != Branch::Check);
@@ -340,7 +341,7 @@ pub(crate) fn read_in_group(from: &Inst, to: &Inst, register: Reg) -> bool {
     }
 }
 
-/// Whether two accesses never share a byte.
+/// Returns true if two accesses never share a byte.
 fn separate(one: Option<Address>, bytes: u32, other: Option<Address>, more: u32) -> bool {
     let (Some(one), Some(other)) = (one, other) else {
         return false;

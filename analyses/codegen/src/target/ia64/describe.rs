@@ -17,7 +17,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// What `inst` calls `register`.
+    /// Returns what `inst` calls `register`.
     #[must_use]
     pub fn virtual_register(&self, register: Reg) -> Option<Virtual> {
         let found = self.stand_ins.iter().find(|(reg, _)| *reg == register);

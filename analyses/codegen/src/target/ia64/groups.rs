@@ -50,7 +50,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Whether the group could be one with the group in front of it.
+    /// Returns true if the group could be one with the group in front of it.
     #[must_use]
     pub fn joins(&self, group: u32) -> bool {
         !self.needed.contains(&group)

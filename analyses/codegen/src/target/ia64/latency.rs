@@ -7,7 +7,7 @@ use crate::machine::schema::Issue;
 use isa::ia64::{Branch, Class, File, Inst, Reg};
 
 impl Epic {
-    /// What issues in one cycle.
+    /// Returns what issues in one cycle.
     #[must_use]
     pub fn width(&self) -> Width {
         Width {

@@ -223,7 +223,7 @@ fn within_frames(out: &mut Listing, function: usize, largest: &mut Option<u32>) 
     });
 }
 
-/// Whether the line of the preprocessor chooses between texts, or ends such a choice.
+/// Returns true if the line of the preprocessor chooses between texts, or ends such a choice.
 fn is_conditional(line: &str) -> bool {
     let word = line.trim_start().trim_start_matches('#').trim_start();
     ["if", "el", "endif"]
@@ -231,7 +231,7 @@ fn is_conditional(line: &str) -> bool {
         .any(|one| word.starts_with(one))
 }
 
-/// Whether it names registers that a loop branch renames: general ones of the frame's first `rotating`.
+/// Returns true if it names registers that a loop branch renames: general ones of the frame's first `rotating`.
 fn rotates(inst: &Inst, rotating: u32) -> bool {
     let all = matches!(inst.class, Class::FromPredicates | Class::ToPredicates);
     let renamed = |register: Reg| {
@@ -292,7 +292,7 @@ fn predicates(arguments: &[Argument], names: &Names) -> Vec<u8> {
 }
 
 impl Listing {
-    /// What instructions of a region do to each other, numbered from its start.
+    /// Returns what instructions of a region do to each other, numbered from its start.
     #[must_use]
     pub fn region_dependences(&self, region: &Range<u32>) -> Vec<Dependence> {
         let items = &self.items[region.start as usize..region.end as usize];

@@ -79,7 +79,7 @@ impl Relations {
         self.labels += 1;
     }
 
-    /// Whether a compare or the author told of these two themselves that they exclude each other.
+    /// Returns true if a compare or the author told of these two themselves that they exclude each other.
     pub(crate) fn told_apart(&self, one: Guard, other: Guard) -> bool {
         self.exclude(one, other, 0)
     }
@@ -89,7 +89,7 @@ impl Relations {
         known.is_some_and(|all| all.iter().any(|pair| pair.0 == other && pair.1 >= since))
     }
 
-    /// Whether at most one of the two is true on all ways that enter at the label of this number or behind it.
+    /// Returns true if at most one of the two is true on all ways that enter at the label of this number or behind it.
     pub(crate) fn apart(&self, one: Guard, other: Guard, since: u32) -> bool {
         if self.exclude(one, other, since) {
             return true;
@@ -104,7 +104,7 @@ impl Relations {
         pairs.any(|(one, other)| self.exclude(*one, *other, since))
     }
 
-    /// Whether the first is true only where the second is.
+    /// Returns true if the first is true only where the second is.
     pub(crate) fn implies(&self, one: Guard, other: Guard) -> bool {
         one.0 != 0 && self.implications(one, 0).contains(&other)
     }
@@ -266,7 +266,7 @@ impl Relations {
     }
 }
 
-/// Whether the register is the qualifying predicate of the instruction.
+/// Returns true if the register is the qualifying predicate of the instruction.
 pub(crate) fn qualifies(inst: &Inst, register: Reg) -> bool {
     register.file == File::Predicate && register.number == inst.predicate
 }

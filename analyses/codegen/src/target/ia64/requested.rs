@@ -59,7 +59,8 @@ impl Asked {
     }
 }
 
-/// What is wanted of a loop with operations at these places; `common`: what is wanted of loops that ask for nothing.
+/// Returns what is wanted of a loop with operations at these places; `common`: what is wanted of loops that ask for
+/// nothing.
 pub(super) fn request(
     loops: &[SourceLoop],
     places: &[Loc],

@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-/// Whether it loads two registers.
+/// Returns true if it loads two registers.
 fn pair(inst: &Inst) -> bool {
     let loaded = inst
         .defs
@@ -98,7 +98,7 @@ pub struct Rows {
     bounds: Vec<Bounds>,
     /// Of operations that need I slots alone.
     integer: u32,
-    /// By `Port`.
+    /// Indexed by `Port`.
     ports: [u32; PORTS],
     slots: u32,
     width: Width,
@@ -169,7 +169,7 @@ impl Bounds {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packing {
     pub rows: Rows,
-    /// By operation.
+    /// Indexed by operation.
     pub kinds: Vec<Kind>,
 }
 
@@ -359,7 +359,8 @@ impl Rows {
             .find_map(|total| place_so(&types, &alike, before, start, end, total, &accept))
     }
 
-    /// Whether bundles issue in one cycle. Empty slots take ports like others: the ports are given out slot by slot.
+    /// Returns true if bundles issue in one cycle. Empty slots take ports like others: the ports are given out slot by
+    /// slot.
     #[must_use]
     pub fn issues(&self, parts: &[Part], kinds: &[Kind]) -> bool {
         if parts.len() as u32 > self.bundles {
@@ -487,7 +488,7 @@ impl Rows {
             .collect()
     }
 
-    /// What is wanted of each kind of unit by all operations of an iteration, the shortest first.
+    /// Returns what is wanted of each kind of unit by all operations of an iteration, the shortest first.
     #[must_use]
     pub fn shortages(&self, all: &Load) -> Vec<Shortage> {
         let most = |of: &dyn Fn(&Pattern) -> u32| self.patterns.iter().map(of).max().unwrap_or(1);

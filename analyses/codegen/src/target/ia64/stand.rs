@@ -74,8 +74,8 @@ impl Listing {
 }
 
 impl Listing {
-    /// Whether the group of an item could be one with the group in front of it: by the rules of groups and by what issues
-    /// in a cycle, each counted from its stop to its stop, which other blocks may hold.
+    /// Returns true if the group of an item could be one with the group in front of it: by the rules of groups and by
+    /// what issues in a cycle, each counted from its stop to its stop, which other blocks may hold.
     fn joins(&self, rules: &Groups, item: u32, machine: &Epic) -> bool {
         let group = self.items[item as usize].group;
         let both = |item: &Item| matches!(group.checked_sub(item.group), Some(0 | 1));
@@ -149,7 +149,8 @@ pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -
     out
 }
 
-/// Whether a later group would wait a cycle longer if the first issued a cycle earlier: for what does not move with it.
+/// Returns true if a later group would wait a cycle longer if the first issued a cycle earlier: for what does not move
+/// with it.
 fn absorbed(groups: &[Group]) -> bool {
     let first = groups.first().map_or(0, |group| group.items.start);
     let mut waiting = groups.iter().filter(|group| group.waits > 0);

@@ -77,7 +77,7 @@ fn only_leaves(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
     next != block && warp.ends(next)
 }
 
-/// Where a block goes that does nothing, by a condition that is known: what a `break` at the end of a loop is.
+/// Returns where a block goes that does nothing, by a condition that is known: what a `break` at the end of a loop is.
 pub(super) fn behind(function: &Function, block: Block) -> Block {
     let data = &function.blocks[block];
     match &data.terminator {

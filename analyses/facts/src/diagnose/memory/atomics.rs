@@ -46,7 +46,7 @@ fn is_merged_by_the_compiler(
     }
 }
 
-/// What any instruction or terminator reads.
+/// Returns what any instruction or terminator reads.
 pub(in crate::diagnose) fn values_read(function: &Function) -> FxHashSet<Value> {
     let mut read = FxHashSet::default();
     for block in &function.layout {
@@ -190,7 +190,7 @@ fn holds_a_ticket(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
     })
 }
 
-/// Whether an exchange that compares gave `found` where it expected `value`.
+/// Returns true if an exchange that compares gave `found` where it expected `value`.
 fn is_expected_by(function: &Function, value: Value, found: Value) -> bool {
     function
         .defining(below(function, found))

@@ -46,7 +46,7 @@ impl Growth {
     }
 }
 
-/// What a value grows by; `header`: that of the loop whose rounds count.
+/// Returns what a value grows by; `header`: that of the loop whose rounds count.
 pub(super) fn growth(
     cx: &Context<'_>,
     value: Value,
@@ -175,7 +175,8 @@ fn one_of_two(cx: &Context<'_>, value: Value) -> Option<Growth> {
     })
 }
 
-/// What all lanes of a warp fetch together in each round, such as the next item of a queue: it grows by an amount of its own.
+/// Returns what all lanes of a warp fetch together in each round, such as the next item of a queue: it grows by an
+/// amount of its own.
 fn fetched(cx: &Context<'_>, value: Value, header: Block) -> Option<Growth> {
     let ValueDef::Result(inst, _) = cx.function.values[value].def else {
         return None;
@@ -270,7 +271,7 @@ pub(super) fn of_header(
     })
 }
 
-/// What `next` has more than `param`, the same in all lanes.
+/// Returns what `next` has more than `param`, the same in all lanes.
 fn added(cx: &Context<'_>, param: Value, next: Value, block: Block) -> Option<Growth> {
     let data = cx.function.defining(below(cx.function, next))?;
     let sign = match data.op {
@@ -305,7 +306,7 @@ pub(super) fn number(cx: &Context<'_>, value: Value) -> Option<i64> {
     cx.function.int_constant(value).or_else(width)
 }
 
-/// What a header's parameter grows by from round to round.
+/// Returns what a header's parameter grows by from round to round.
 pub(super) fn steps(cx: &Context<'_>, header: Block, param: Value) -> Option<Growth> {
     let ValueDef::Param(_, number) = cx.function.values[param].def else {
         return None;
@@ -321,7 +322,7 @@ pub(super) fn steps(cx: &Context<'_>, header: Block, param: Value) -> Option<Gro
     found
 }
 
-/// What lanes have of their own in a sum with what they share, in one round.
+/// Returns what lanes have of their own in a sum with what they share, in one round.
 pub(super) fn own_part(cx: &Context<'_>, value: Value, at: Block) -> Option<Growth> {
     // What all read of one lane is the same in all, as long as that lane is there: that it is, is what is asked.
     let shared = |value: Value| {

@@ -60,7 +60,7 @@ impl Engine<'_> {
         self.lower_execution(block, level);
     }
 
-    /// What a branch that is not uniform decides.
+    /// Returns what a branch that is not uniform decides.
     pub(crate) fn gates(&self, branch: Block) -> Option<&Gates> {
         self.gates.get(self.gate_of[branch] as usize)
     }
@@ -183,7 +183,7 @@ impl Engine<'_> {
         (top != TOP).then_some(Block(top))
     }
 
-    /// How uniformly a block is executed; who asks is visited again when that falls.
+    /// Returns how uniformly a block is executed; who asks is visited again when that falls.
     pub(in crate::divergence) fn asks_who_executes(&self, block: Block) -> Level {
         self.asks.set(true);
         self.executed[block]

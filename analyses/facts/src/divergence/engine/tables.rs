@@ -78,7 +78,7 @@ pub(crate) struct Tables {
     /// An earlier value that is certainly equal.
     pub leader: EntityVec<Value, Value>,
     users: Vec<u32>,
-    /// By the number of a block parameter.
+    /// Indexed by the number of a block parameter.
     incoming: Lists<(Block, Value)>,
     /// The number of a block's first parameter.
     first_param: EntityVec<Block, u32>,
@@ -88,7 +88,7 @@ pub(crate) struct Tables {
     /// Loads, stores and atomics, and barriers, in the order of the function's layout.
     pub accesses: Vec<(Block, Inst)>,
     pub barriers: Vec<(Block, Inst)>,
-    /// By node the value that it computes; `NONE` for none or several.
+    /// Indexed by node: the value that it computes; `NONE` for none or several.
     results: Vec<u32>,
     /// Uses outside of the loop around the definition, or in another one: the value, and the block that reads it.
     pub crossing: Vec<(Value, Block)>,
@@ -102,7 +102,7 @@ pub(crate) struct Tables {
     pub has_calls: bool,
     /// There is something that was not understood.
     pub has_unknowns: bool,
-    /// By value the binding that it was first part of, and at which place; empty when there are no bindings.
+    /// Indexed by value: the binding that it was first part of, and at which place; empty when there are no bindings.
     names: Vec<(u32, u32)>,
 }
 
@@ -405,7 +405,7 @@ impl Tables {
     pub(super) fn users_between(&self, (first, end): (u32, u32)) -> &[u32] {
         &self.users[first as usize..end as usize]
     }
-    /// What arrives at a block parameter, by the edges' blocks.
+    /// Returns what arrives at a block parameter, by the edges' blocks.
     pub(crate) fn incoming(&self, function: &Function, param: Value) -> &[(Block, Value)] {
         match function.values[param].def {
             ValueDef::Param(block, index) if self.first_param[block] != NONE => {
@@ -417,7 +417,7 @@ impl Tables {
     pub(super) fn param_number(&self, block: Block, index: u32) -> usize {
         (self.first_param[block] + index) as usize
     }
-    /// What arrives at all parameters, while the solver needs the rest; to be given back.
+    /// Returns what arrives at all parameters, while the solver needs the rest; to be given back.
     pub(super) fn take_incoming(&mut self) -> Lists<(Block, Value)> {
         std::mem::take(&mut self.incoming)
     }

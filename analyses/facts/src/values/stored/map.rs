@@ -19,7 +19,7 @@ pub struct Mapped {
     pub exact: bool,
     /// By value: its place in `StoredItem::values`. Sorted.
     pub values: Vec<(Value, usize)>,
-    /// What has no value, in the order of the item.
+    /// Stored values that are lost, in the order of the item.
     pub lost: Vec<Lost>,
 }
 
@@ -128,7 +128,7 @@ impl Mapped {
         item.values.get(self.values[at].1)
     }
 
-    /// What versioning asks of a profile.
+    /// Returns what versioning asks of a profile.
     #[must_use]
     pub fn probabilities(&self, item: &StoredItem, function: &Function) -> Probabilities {
         let mut out = Probabilities {

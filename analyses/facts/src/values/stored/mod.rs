@@ -22,7 +22,7 @@ pub use shape::{code_hash, names, shape, text_hash};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the first member of every profile says.
+/// The first member of every profile.
 pub const FORMAT: &str = "lockstep value profile";
 /// Changes with the meaning of a member; new members alone do not change it.
 pub const VERSION: u32 = 1;
@@ -63,7 +63,7 @@ pub struct SourceStamp {
 pub struct Origin {
     /// `interpreter`, `instrumented` or `import`.
     pub kind: String,
-    /// What was run or read, for people.
+    /// The run or the file that it comes from, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub inputs: String,
     /// Workgroups that ran, and those that the launch has.
@@ -73,7 +73,7 @@ pub struct Origin {
     pub of: u64,
 }
 
-/// What is known of one function of the source.
+/// The profile of one function of the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct StoredItem {
     pub name: String,
@@ -274,7 +274,7 @@ impl StoredProfile {
         })
     }
 
-    /// Whether the text is not the one that was profiled.
+    /// Returns true if the text is not the one that was profiled.
     #[must_use]
     pub fn is_stale(&self, text: &str) -> bool {
         self.source.hash != hex(text_hash(text))

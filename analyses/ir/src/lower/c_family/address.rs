@@ -196,7 +196,7 @@ impl Context<'_> {
         value
     }
 
-    /// What `*pointer` names.
+    /// Returns what `*pointer` names.
     pub fn dereference(&mut self, pointer: &RValue, span: Span) -> LValue {
         let (to, is_const, restrict, volatile) = match &pointer.ty {
             CType::Pointer {

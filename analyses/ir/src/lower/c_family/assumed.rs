@@ -103,7 +103,7 @@ impl Assumed {
     }
 }
 
-/// Whether the name of a type says that it is an integer: `IdxT`, `IndexType`, `i_t` and their like.
+/// Returns true if the name of a type says that it is an integer: `IdxT`, `IndexType`, `i_t` and their like.
 pub(super) fn names_whole(name: &str) -> bool {
     const WHOLE: [&str; 18] = [
         "idx", "index", "indices", "nnz", "vertex", "int", "integer", "size", "offset", "ordinal",
@@ -185,7 +185,7 @@ impl Context<'_> {
         }
     }
 
-    /// What an option says of a template parameter.
+    /// Returns what an option says of a template parameter.
     pub(super) fn given_argument(
         &mut self,
         name: &str,
@@ -323,7 +323,8 @@ impl Context<'_> {
         }
     }
 
-    /// What instantiations of the function around a launch say of an argument that is one of its template parameters.
+    /// Returns what instantiations of the function around a launch say of an argument that is one of its template
+    /// parameters.
     fn handed_on(
         &mut self,
         launch: &Instantiation,

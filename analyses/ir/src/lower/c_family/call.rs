@@ -271,8 +271,8 @@ impl Context<'_> {
         Some(Operand::Value(self.undefined(&ty)))
     }
 
-    /// Whether any value of a type tells as much of types as another: a number, or a class of them. What a lambda or a
-    /// pointer to a function calls, the value says.
+    /// Returns true if any value of a type tells as much of types as another: a number, or a class of them. What a
+    /// lambda or a pointer to a function calls, the value says.
     fn stands_for_its_type(&self, ty: &CType) -> bool {
         match ty {
             CType::Struct(_) => self
@@ -447,8 +447,8 @@ impl Context<'_> {
     }
 }
 
-/// Whether nothing but template arguments decides what a function returns: none of its parameters is declared `auto`.
-/// Whether a type is told by an expression somewhere in it.
+/// Returns true if nothing but template arguments decides what a function returns: none of its parameters is declared
+/// `auto`. Whether a type is told by an expression somewhere in it.
 pub(super) fn asks_for_types(ty: &ast::Type) -> bool {
     use ast::{TemplateArgument, TypeKind};
     fn of_argument(argument: &TemplateArgument) -> bool {

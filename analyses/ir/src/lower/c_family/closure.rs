@@ -96,7 +96,7 @@ impl Context<'_> {
         place
     }
 
-    /// What a variable holds now, as a place that does not change with it.
+    /// Returns what a variable holds now, as a place that does not change with it.
     pub(super) fn frozen(&mut self, place: &LValue, span: Span) -> LValue {
         let own = match &place.place {
             Place::Slots(_) => true,

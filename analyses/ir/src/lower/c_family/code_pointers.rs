@@ -27,7 +27,7 @@ use syntax::Span;
 use syntax::c_family::ast::{self, FunctionBody, SpecifierSet};
 
 impl CType {
-    /// What a pointer to a function calls.
+    /// Returns what a pointer to a function calls.
     pub(super) fn signature(&self) -> Option<&Arc<Signature>> {
         match self.value_type() {
             CType::Pointer { to, .. } => match &**to {

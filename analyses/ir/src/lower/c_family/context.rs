@@ -432,7 +432,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// What a name of the unit can mean, seen from the current frame.
+    /// Returns what a name of the unit can mean, seen from the current frame.
     pub(super) fn entries(&mut self, path: &[SmolStr]) -> SmallVec<[super::env::Entry; 4]> {
         let env = self.env;
         env.lookup(&self.frame().namespace, path)

@@ -560,7 +560,7 @@ impl Context<'_> {
     }
 }
 
-/// Whether what a declarator declares is `volatile`, through the dimensions of an array.
+/// Returns true if what a declarator declares is `volatile`, through the dimensions of an array.
 pub(super) fn element_is_volatile(ty: &ast::Type) -> bool {
     let mut current = ty;
     for _ in 0..16 {
@@ -573,7 +573,7 @@ pub(super) fn element_is_volatile(ty: &ast::Type) -> bool {
     false
 }
 
-/// Whether a name stands in an expression.
+/// Returns true if a name stands in an expression.
 fn mentions(e: &ast::Expr, name: &SmolStr) -> bool {
     let mut found = false;
     super::visit::expr(e, &mut |inner| {
@@ -586,8 +586,8 @@ fn mentions(e: &ast::Expr, name: &SmolStr) -> bool {
     found
 }
 
-/// What `decltype(auto) r = (x)` is a reference to, if it is a place: anything but a plain name or member, whose declared
-/// type counts.
+/// Returns what `decltype(auto) r = (x)` is a reference to, if it is a place: anything but a plain name or member,
+/// whose declared type counts.
 ///
 /// Source: C++17, [dcl.type.auto.deduct] and [dcl.type.decltype].
 fn named_as_it_is(declarator: &ast::Declarator) -> Option<&ast::Expr> {

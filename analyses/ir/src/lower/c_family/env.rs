@@ -267,7 +267,7 @@ impl Environment {
         }
     }
 
-    /// Where C's `struct s` is that is declared inside another structure.
+    /// Returns where C's `struct s` is that is declared inside another structure.
     pub fn nested_tag(&self, tag: &SmolStr) -> Option<(&Arc<ParsedItem>, &SmallVec<[u32; 2]>)> {
         let (item, path) = self.nested_tags.get(tag)?;
         Some((self.items.get(*item as usize)?, path))
@@ -352,7 +352,7 @@ impl Environment {
     }
 }
 
-/// What a declarator's type defines in passing, behind pointers and arrays.
+/// Returns what a declarator's type defines in passing, behind pointers and arrays.
 pub fn defined_in(ty: &Type) -> &TypeKind {
     let mut current = ty;
     for _ in 0..16 {
@@ -372,7 +372,7 @@ pub fn inline_struct(ty: &Type) -> Option<&Struct> {
     }
 }
 
-/// Where a name of an item is declared: namespaces, and what is written before it.
+/// Returns where a name of an item is declared: namespaces, and what is written before it.
 fn scope_of(item: &ParsedItem, what: EntryKind) -> SmallVec<[SmolStr; 4]> {
     let mut scope: SmallVec<[SmolStr; 4]> = item.scope.iter().cloned().collect();
     let qualifier = |name: &Name, scope: &mut SmallVec<[SmolStr; 4]>, keep_last: bool| {

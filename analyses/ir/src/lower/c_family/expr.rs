@@ -49,7 +49,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a reference is bound to, or an address taken of.
+    /// Returns what a reference is bound to, or an address taken of.
     pub fn bound(&mut self, e: &Expr) -> Operand {
         match self.chosen_place(e) {
             Some(chosen) => self.expr(&chosen),

@@ -123,7 +123,7 @@ impl Context<'_> {
     }
 }
 
-/// Where a member lies, also one of a base class or of a member without a name.
+/// Returns where a member lies, also one of a base class or of a member without a name.
 fn packed_member(
     members: &[(SmolStr, u64, PackedLayout)],
     name: &str,

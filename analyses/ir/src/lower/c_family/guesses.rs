@@ -62,8 +62,8 @@ impl Context<'_> {
         RValue::new(to.clone(), parts)
     }
 
-    /// Whether arguments of an initialisation may be other values than they look: one for all of an object, or vectors
-    /// that count for more than one component. `wanted`: components to fill.
+    /// Returns true if arguments of an initialisation may be other values than they look: one for all of an object, or
+    /// vectors that count for more than one component. `wanted`: components to fill.
     pub(super) fn guessed_shape(&mut self, list: &[Arg<'_>], wanted: Option<usize>) -> bool {
         let mut guessed = false;
         for argument in list.iter().filter(|a| a.list.is_none()) {

@@ -79,7 +79,7 @@ impl Context<'_> {
         }
     }
 
-    /// What `mov.u32 %0, %%laneid` gives, where `%0` has the register's width. Compilers accept `%laneid`, too.
+    /// Returns what `mov.u32 %0, %%laneid` gives, where `%0` has the register's width. Compilers accept `%laneid`, too.
     fn register_read(&mut self, statement: &str, ty: Type) -> Option<Value> {
         let (opcode, operands) = statement.split_once(char::is_whitespace)?;
         let width: u32 = opcode

@@ -53,7 +53,7 @@ pub(super) struct Growth {
 }
 
 impl Context<'_> {
-    /// Whether a call of C stays one though there is room for the body.
+    /// Returns true if a call of C stays one though there is room for the body.
     pub(super) fn is_better_called(&mut self, callee: &Callee) -> bool {
         if !self.is_c() {
             return false;
@@ -193,7 +193,8 @@ impl Context<'_> {
             .max(LEAST_INSTRUCTIONS)
     }
 
-    /// Whether calls are no longer lowered in place. Calls count beside instructions, for a body may fold to nothing.
+    /// Returns true if calls are no longer lowered in place. Calls count beside instructions, for a body may fold to
+    /// nothing.
     pub(super) fn budget_spent(&self) -> bool {
         let function = &self.builder.function;
         function.insts.len() > self.budget()
@@ -202,7 +203,7 @@ impl Context<'_> {
             || self.depth > 150
     }
 
-    /// How many functions of the module may stand beside its own.
+    /// Returns how many functions of the module may stand beside its own.
     pub(super) fn most_outlined(&self) -> usize {
         (MAX_OUTLINED / self.shared.sharers).max(1)
     }

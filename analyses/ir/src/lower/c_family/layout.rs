@@ -4,13 +4,14 @@ use super::types::*;
 use crate::types::Type;
 
 impl StructTable {
-    /// Whether values of a structure are its bytes, word by word: of unions, and of structures with bit-fields in C.
+    /// Returns true if values of a structure are its bytes, word by word: of unions, and of structures with bit-fields
+    /// in C.
     pub fn is_words(&self, id: StructId) -> bool {
         let info = &self[id];
         info.union || self.c && info.fields.iter().any(|f| f.bits.is_some())
     }
 
-    /// Whether values of a type are bytes of what its members are, somewhere in it.
+    /// Returns true if values of a type are bytes of what its members are, somewhere in it.
     pub fn has_words(&self, ty: &CType) -> bool {
         match ty {
             CType::Struct(id) => {

@@ -142,7 +142,7 @@ impl Context<'_> {
         Some(open)
     }
 
-    /// Whether memory that others may write is read in a block from which no way leads to the next iteration.
+    /// Returns true if memory that others may write is read in a block from which no way leads to the next iteration.
     fn reads_on_the_way_out(&self, open: &OpenLoop) -> bool {
         let function = &self.builder.function;
         let count = 1 + function.blocks.len() - open.first;

@@ -247,7 +247,7 @@ impl Context<'_> {
         Some(LValue::value(value))
     }
 
-    /// Whether a name is a function of the unit.
+    /// Returns true if a name is a function of the unit.
     pub fn is_function(&mut self, name: &Name) -> bool {
         let path: SmallVec<[SmolStr; 4]> =
             name.segments.iter().map(|s| s.ident.name.clone()).collect();
@@ -508,7 +508,7 @@ pub(super) fn is_function_name(name: &str) -> bool {
     matches!(name, "__func__" | "__FUNCTION__" | "__PRETTY_FUNCTION__")
 }
 
-/// What tells a global variable from others: the item, and its number there.
+/// Returns what tells a global variable from others: the item, and its number there.
 fn global_key(item: &ast::ParsedItem, number: u32) -> SmolStr {
     smol_str::format_smolstr!("{}#{}#{number}", item.key.name, item.key.ordinal)
 }

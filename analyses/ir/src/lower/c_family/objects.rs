@@ -334,7 +334,7 @@ impl Context<'_> {
             .is_some()
     }
 
-    /// Whether an object of this class needs work when it is declared without an initialiser.
+    /// Returns true if an object of this class needs work when it is declared without an initialiser.
     pub fn has_default_work(&mut self, id: StructId) -> bool {
         let origin = self.sources[id.0 as usize].clone();
         origin.declared.members.iter().any(|member| match member {

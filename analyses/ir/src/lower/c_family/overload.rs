@@ -334,7 +334,7 @@ impl Context<'_> {
         Some(())
     }
 
-    /// How far an argument is from a parameter: 0 exact, larger is worse, `None` impossible.
+    /// Returns how far an argument is from a parameter: 0 exact, larger is worse, `None` impossible.
     pub fn conversion_rank(&mut self, from: &CType, to: &CType) -> Option<u32> {
         let (from, to) = (from.value_type(), to.value_type());
         if from == to {
@@ -472,7 +472,7 @@ fn base_distance(cx: &Context<'_>, derived: StructId, base: StructId) -> Option<
     super::classes::base_offset(&cx.structs, derived, base, 0).map(|_| 1)
 }
 
-/// Whether a written type mentions a name.
+/// Returns true if a written type mentions a name.
 fn mentions(ty: &ast::Type, name: &str) -> bool {
     match &ty.kind {
         TypeKind::Named(found) => found.segments.iter().any(|s| {

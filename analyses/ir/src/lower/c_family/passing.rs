@@ -139,7 +139,7 @@ impl StructTable {
         }
     }
 
-    /// Whether values of a type can be passed, or be a result.
+    /// Returns true if values of a type can be passed, or be a result.
     pub(super) fn is_passed(&self, ty: &CType, result: bool) -> bool {
         ty.is_void()
             || self.c && self.returns_into(ty) && result
@@ -201,7 +201,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a call returned, whose first results are the value.
+    /// Returns what a call returned, whose first results are the value.
     pub(super) fn taken(&mut self, returns: &CType, given: &Given, results: &[Value]) -> RValue {
         if given.convention.into {
             let place = match given.values.first() {

@@ -754,7 +754,7 @@ fn runs(types: &[Type], offsets: &[u64]) -> Vec<std::ops::Range<usize>> {
     out
 }
 
-/// What lies at a place and has too many scalars: a name for it.
+/// Returns what lies at a place and has too many scalars: a name for it.
 fn whole_at(place: &LValue) -> RValue {
     RValue {
         ty: place.ty.clone(),

@@ -332,7 +332,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether no enumerator is written as a negative number.
+    /// Returns true if no enumerator is written as a negative number.
     fn never_negative(&mut self, declared: &ast::Enum) -> bool {
         declared.enumerators.iter().all(|(_, value)| match value {
             Some(e) => self.constant(e).is_some_and(|n| n.as_int() >= 0),

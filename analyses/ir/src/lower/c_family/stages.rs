@@ -82,7 +82,7 @@ fn attribute<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribut
         .find(|a| a.name.eq_ignore_ascii_case(name))
 }
 
-/// What kind of entry point a function is; `None`: none.
+/// Returns what kind of entry point a function is; `None`: none.
 fn kind_of(cx: &mut Context<'_>, function: &ast::Function) -> Option<FunctionKind> {
     if !matches!(function.body, FunctionBody::Block(_)) || function.template.is_some() {
         return None;
@@ -178,7 +178,7 @@ pub fn named_stage(name: &str) -> Option<FunctionKind> {
     ))
 }
 
-/// Whether a body calls a function of this name.
+/// Returns true if a body calls a function of this name.
 fn calls(function: &ast::Function, name: &str) -> bool {
     let FunctionBody::Block(body) = &function.body else {
         return false;
@@ -268,7 +268,7 @@ fn by_semantics(cx: &mut Context<'_>, function: &ast::Function) -> Option<Functi
     Some(FunctionKind::Stage(stage))
 }
 
-/// What a name says about the stage: `main` nothing but that it is an entry point.
+/// Returns what a name says about the stage: `main` nothing but that it is an entry point.
 fn name_hint(name: &str) -> Option<ShaderStage> {
     let lower = name.to_ascii_lowercase();
     let begins = |tag: &str| {

@@ -54,7 +54,7 @@ impl Context<'_> {
         placed.then(|| (data.name.clone(), addend))
     }
 
-    /// How many elements behind one place of an object another one is, `(char *)&s.b - (char *)&s`.
+    /// Returns how many elements behind one place of an object another one is, `(char *)&s.b - (char *)&s`.
     pub(super) fn address_difference(&mut self, e: &Expr) -> Option<i64> {
         match &e.kind {
             ExprKind::Paren(inner) => self.address_difference(inner),

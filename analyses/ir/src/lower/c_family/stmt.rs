@@ -365,7 +365,7 @@ fn labels_in(statement: &Stmt, out: &mut Vec<(SmolStr, Span)>, depth: u32) {
     }
 }
 
-/// Whether a statement can be jumped into.
+/// Returns true if a statement can be jumped into.
 fn has_label(statement: &Stmt) -> bool {
     match &statement.kind {
         StmtKind::Label(_) | StmtKind::Case { .. } | StmtKind::Default => true,

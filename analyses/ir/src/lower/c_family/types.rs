@@ -465,7 +465,7 @@ impl StructTable {
         })
     }
 
-    /// Whether a type's layout is the compiler's: not where it depends on a type or a number that is not known.
+    /// Returns true if a type's layout is the compiler's: not where it depends on a type or a number that is not known.
     pub fn is_exact(&self, ty: &CType) -> bool {
         match ty {
             CType::Opaque(name) => {

@@ -57,7 +57,7 @@ impl Context<'_> {
         (!library && !self.is_c()).then(|| name.clone())
     }
 
-    /// What code of a type that is not declared yields, from these values.
+    /// Returns what code of a type that is not declared yields, from these values.
     pub(super) fn of_undeclared(
         &mut self,
         name: &str,

@@ -129,7 +129,8 @@ impl Uses {
     }
 }
 
-/// Whether no operand may be a floating-point number. A shift may write to a stream and `&`, `|` may be a class's own.
+/// Returns true if no operand may be a floating-point number. A shift may write to a stream and `&`, `|` may be a
+/// class's own.
 fn is_whole(op: BinaryOp) -> bool {
     matches!(
         op,

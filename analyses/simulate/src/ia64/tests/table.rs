@@ -103,7 +103,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Whether it says which levels of the caches keep what it reaches.
+    /// Returns true if it says which levels of the caches keep what it reaches.
     fn is_hinted(&self) -> bool {
         let last = self.mnemonic.completers().last();
         self.table.memory.is_some() && last.is_some_and(is_hint)
@@ -566,7 +566,7 @@ fn range(line: &Line<'_>, before: &State) -> std::ops::Range<u64> {
     }
 }
 
-/// Whether two executions did the same: what differs afterwards is what neither of them wrote.
+/// Returns true if two executions did the same: what differs afterwards is what neither of them wrote.
 fn agree(all: &[Reg], one: (&State, &Executed), other: (&State, &Executed)) -> bool {
     let ((first, one), (second, other)) = (one, other);
     if one.next != other.next {
@@ -689,7 +689,7 @@ fn written(line: &Line<'_>, before: &State, run: &Executed, seen: &mut Seen, fou
     }
 }
 
-/// Whether the simulator keeps a register as the table has it.
+/// Returns true if the simulator keeps a register as the table has it.
 fn is_kept(register: Reg, line: &Line<'_>) -> bool {
     let class = line.table.class;
     let named = |name: &str| {
@@ -715,7 +715,7 @@ fn is_kept(register: Reg, line: &Line<'_>) -> bool {
     }
 }
 
-/// What the table lists and no state has shown.
+/// Returns what the table lists and no state has shown.
 fn unseen(line: &Line<'_>, seen: &Seen) -> Vec<String> {
     let table = &line.table;
     let mut out = Vec::new();

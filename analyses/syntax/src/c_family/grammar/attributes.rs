@@ -6,7 +6,7 @@ use crate::c_family::token::TokenKind as T;
 use smol_str::SmolStr;
 
 impl Parser<'_> {
-    /// Whether `[[` or, in HLSL, `[word` begins an attribute here.
+    /// Returns true if `[[` or, in HLSL, `[word` begins an attribute here.
     pub(super) fn at_bracket_attribute(&self) -> bool {
         self.peek() == T::LBracket
             && (self.nth(1) == T::LBracket

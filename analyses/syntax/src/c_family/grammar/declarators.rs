@@ -156,7 +156,7 @@ impl Parser<'_> {
         ty
     }
 
-    /// Whether `(` opens a declarator in parentheses and not parameters.
+    /// Returns true if `(` opens a declarator in parentheses and not parameters.
     fn nested_declarator(&self, place: Place) -> bool {
         match self.nth(1) {
             T::Star | T::And | T::AndAnd | T::Xor => true,

@@ -9,7 +9,7 @@ use crate::c_family::token::TokenKind as T;
 use smol_str::SmolStr;
 
 impl Parser<'_> {
-    /// Whether a type stands here and `close` behind it.
+    /// Returns true if a type stands here and `close` behind it.
     pub(super) fn type_operand(&self, close: T) -> bool {
         matches!(self.scan_type(self.at), Some((end, Surety::Type)) if !end.half && self.kind_at(end.at) == close)
     }

@@ -395,7 +395,7 @@ impl Parser<'_> {
             || matches!(self.kind_at(at + 1), T::Static | T::Inline | T::Extern)
     }
 
-    /// Whether the parenthesis at `open` is a cast: a type, closed, and an operand behind it.
+    /// Returns true if the parenthesis at `open` is a cast: a type, closed, and an operand behind it.
     pub(super) fn is_cast(&self, open: usize) -> bool {
         self.is_cast_within(open, 4)
     }
@@ -450,7 +450,7 @@ impl Parser<'_> {
         ) || builtin_word(self.kind_at(next))
     }
 
-    /// Whether the statement that begins here declares something.
+    /// Returns true if the statement that begins here declares something.
     pub(super) fn is_declaration(&self) -> bool {
         let at = self.at;
         match self.peek() {
@@ -610,7 +610,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the parentheses at `open` are parameters and not arguments, in the place of a declarator.
+    /// Returns true if the parentheses at `open` are parameters and not arguments, in the place of a declarator.
     pub(super) fn parameters_follow(&self, open: usize, block: bool) -> bool {
         let first = open + 1;
         match self.kind_at(first) {

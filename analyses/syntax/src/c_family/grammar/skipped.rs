@@ -176,7 +176,7 @@ impl Parser<'_> {
     }
 }
 
-/// Where the statements inside of one stand.
+/// Returns where the statements inside of one stand.
 fn nested(kind: &StmtKind) -> Vec<Span> {
     match kind {
         StmtKind::If {

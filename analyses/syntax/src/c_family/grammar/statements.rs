@@ -344,7 +344,7 @@ impl Parser<'_> {
         skipped
     }
 
-    /// Whether a `;` lies between here and the parenthesis that ends before `close`.
+    /// Returns true if a `;` lies between here and the parenthesis that ends before `close`.
     fn has_semicolon(&self, close: usize) -> bool {
         let mut depth = 0usize;
         for at in self.at..close.min(self.at + 4096) {

@@ -304,7 +304,7 @@ impl Parser<'_> {
         self.skip_statement();
     }
 
-    /// Whether `name =` or `name [[attribute]] =` follows `using`.
+    /// Returns true if `name =` or `name [[attribute]] =` follows `using`.
     pub(super) fn alias_follows(&self) -> bool {
         match self.nth(1) {
             T::Equal => true,

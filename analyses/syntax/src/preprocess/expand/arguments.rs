@@ -117,7 +117,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// What was read of an invocation that does not close, in order, its `(` included.
+    /// Returns what was read of an invocation that does not close, in order, its `(` included.
     pub(super) fn unclosed_invocation(
         &mut self,
         open: PpToken,

@@ -63,7 +63,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Whether another token of a header is taken.
+    /// Returns true if another token of a header is taken.
     pub(super) fn header_goes_on(&mut self) -> bool {
         if !self.budget.cut && self.output.len() >= self.budget.longest {
             self.cut_headers();

@@ -95,7 +95,8 @@ impl Width {
         .unwrap_or(0)
     }
 
-    /// Whether a group that takes so many slots issues in one cycle. An A takes an M or an I unit, a long one an I.
+    /// Returns true if a group that takes so many slots issues in one cycle. An A takes an M or an I unit, a long one
+    /// an I.
     pub(super) fn fits(self, counts: Counts, taken: u32) -> bool {
         let Counts { a, i, m, f, l, b } = counts;
         m <= self.m
@@ -326,7 +327,7 @@ impl Packing {
     }
 }
 
-/// How many there are of each type.
+/// Returns how many there are of each type.
 #[must_use]
 pub fn count(types: impl Iterator<Item = Type>) -> Counts {
     let mut counts = Counts::default();
@@ -335,7 +336,7 @@ pub fn count(types: impl Iterator<Item = Type>) -> Counts {
 }
 
 impl Block {
-    /// How many of these instructions there are of each type.
+    /// Returns how many of these instructions there are of each type.
     fn count(&self, instructions: &[u32]) -> Counts {
         count(instructions.iter().map(|&one| self.types[one as usize]))
     }

@@ -123,9 +123,9 @@ enum Frame {
 struct Search<'a> {
     types: &'a [Type],
     alike: &'a [u8],
-    /// By instruction: those that stand in front of it.
+    /// Indexed by instruction: those that stand in front of it.
     earlier: Vec<u64>,
-    /// By instruction: those that it stands in front of.
+    /// Indexed by instruction: those that it stands in front of.
     later: Vec<u64>,
     frames: Vec<Frame>,
     failed: FxHashSet<(u64, usize)>,

@@ -67,7 +67,7 @@ impl Tried {
     }
 }
 
-/// What may be left behind these slots, and whether a branch has come.
+/// Returns what may be left behind these slots, and whether a branch has come.
 fn fillings(left: Counts, branched: bool, slots: &[Slot]) -> Vec<(Counts, bool)> {
     let Some((slot, rest)) = slots.split_first() else {
         return vec![(left, branched)];

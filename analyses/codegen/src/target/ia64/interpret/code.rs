@@ -8,7 +8,7 @@ use isa::ia64::{File, Inst, Reg};
 /// A function, and the effects of operations in blocks whose cycles are decided.
 pub(crate) struct Code<'f> {
     pub(crate) function: &'f Function,
-    /// By block and operation; empty for other blocks.
+    /// Indexed by block and operation; empty for other blocks.
     pub(super) effects: Vec<Vec<Effects>>,
 }
 

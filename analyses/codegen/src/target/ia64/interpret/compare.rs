@@ -80,7 +80,7 @@ fn floats(completer: Completer, one: u64, other: u64) -> Asked {
 }
 
 impl Asked {
-    /// Whether it is so, without what is asked being its opposite.
+    /// Returns true if it is so, without what is asked being its opposite.
     fn is_true(&self, state: &mut State, place: u64) -> bool {
         match &mut state.truth {
             Truth::Decided(decisions) if !self.known => decisions.is_true(self.term, place),
@@ -89,7 +89,7 @@ impl Asked {
     }
 }
 
-/// Whether the first of two floating-point numbers is less.
+/// Returns true if the first of two floating-point numbers is less.
 pub(super) fn is_less(state: &mut State, one: u64, other: u64) -> bool {
     floats(Completer::Lt, one, other).is_true(state, 0)
 }

@@ -67,7 +67,7 @@ pub(super) const fn is_unordered(value: u64) -> bool {
     value & 31 == 23
 }
 
-/// Whether the first is less.
+/// Returns true if the first is less.
 pub(super) const fn is_less(one: u64, other: u64) -> bool {
     !is_unordered(one) && !is_unordered(other) && (one as i64) < other as i64
 }

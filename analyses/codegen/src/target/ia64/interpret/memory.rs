@@ -79,7 +79,7 @@ pub(crate) struct Image {
     seed: u64,
     style: Style,
     spaces: Rc<Spaces>,
-    /// By memory and address of eight bytes: those that were written.
+    /// Keyed by memory and address of eight bytes: those that were written.
     pub(crate) words: FxHashMap<(u8, u64), Word>,
     /// Words that were accessed, by accesses that may fault.
     pub(crate) touched: FxHashMap<(u8, u64), ()>,

@@ -29,7 +29,7 @@ pub(crate) struct State {
     general: u32,
     /// Advanced loads by register: memory, address, bytes.
     pub(super) advanced: FxHashMap<Entity, (u8, u64, u32)>,
-    /// By virtual register: it is used as an address, and begins as a multiple of 8.
+    /// Indexed by virtual register: it is used as an address, and begins as a multiple of 8.
     addresses: Rc<Vec<bool>>,
     /// Numbers that were drawn.
     drawn: u64,
@@ -86,7 +86,7 @@ impl State {
         mix(mix(self.seed, 77), self.drawn)
     }
 
-    /// Whether something happens that happens one time of `failing`.
+    /// Returns true if something happens that happens one time of `failing`.
     pub(super) fn fails(&mut self) -> bool {
         self.failing != 0 && self.draw().is_multiple_of(self.failing)
     }

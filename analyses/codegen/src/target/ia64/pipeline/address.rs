@@ -68,7 +68,7 @@ impl Progression {
     pub(super) fn beyond(&self, other: &Progression) -> i64 {
         self.start.constant.wrapping_sub(other.start.constant)
     }
-    /// Whether it is the same sum of what was in front of the loop in all iterations.
+    /// Returns true if it is the same sum of what was in front of the loop in all iterations.
     pub(super) fn is_regular(&self) -> bool {
         let mut terms = self.start.terms.iter();
         terms.all(|(term, _)| matches!(term, Term::Initial(_) | Term::Above(_)))
@@ -81,7 +81,7 @@ pub(super) struct Values<'a> {
     /// What stays in one register, and may be of an iteration before.
     statics: &'a Set,
     earlier: &'a Earlier,
-    /// By name: who writes it.
+    /// Keyed by name: who writes it.
     writers: FxHashMap<Virtual, Vec<usize>>,
     steps: FxHashMap<Virtual, Option<i64>>,
 }
@@ -105,7 +105,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// What the operation at `at` reads under this name.
+    /// Returns what the operation at `at` reads under this name.
     pub(super) fn read(&mut self, at: usize, name: Virtual, depth: usize) -> Progression {
         let items = self.items;
         let Some(writers) = self.writers.get(&name) else {
@@ -137,7 +137,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// What an iteration adds to a register that is only ever increased.
+    /// Returns what an iteration adds to a register that is only ever increased.
     fn step(&mut self, name: Virtual, writer: usize, depth: usize) -> Option<i64> {
         if let Some(&known) = self.steps.get(&name) {
             return known;
@@ -167,7 +167,7 @@ impl<'a> Values<'a> {
         step
     }
 
-    /// What a certain operation writes, where it is linear.
+    /// Returns what a certain operation writes, where it is linear.
     fn written(&mut self, at: usize, depth: usize) -> Option<Progression> {
         let operation = &self.items[at].operation;
         // What is written under a predicate and does not stay is read where that was true.
@@ -189,7 +189,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// What an operation computes, where that is a linear form of its operands.
+/// Returns what an operation computes, where that is a linear form of its operands.
 fn sum(
     operation: &Operation,
     of: &mut dyn FnMut(&Operand) -> Option<Progression>,
@@ -281,7 +281,7 @@ pub(super) fn from_above(
 /// Forms on the way up.
 struct Walk<'w, 'f> {
     forms: &'w mut [&'f mut Progression],
-    /// By extension and what is extended, as it is here: the term.
+    /// Keyed by extension and what is extended, as it is here: the term.
     extended: FxHashMap<(Mnemonic, Virtual), u32>,
     next: u32,
 }
@@ -452,7 +452,7 @@ pub(super) fn touches(given: &Loop, described: &[Described]) -> Vec<Touch> {
     out
 }
 
-/// Whether they lie in objects that share no memory.
+/// Returns true if they lie in objects that share no memory.
 fn disjoint(one: &Touch, other: &Touch) -> bool {
     let (Some(one), Some(other)) = (&one.reference, &other.reference) else {
         return false;
@@ -460,7 +460,7 @@ fn disjoint(one: &Touch, other: &Touch) -> bool {
     one.object.is_apart(&other.object)
 }
 
-/// Whether they lie in one object for certain: no promise about pointers tells them apart.
+/// Returns true if they lie in one object for certain: no promise about pointers tells them apart.
 fn same(one: &Touch, other: &Touch) -> bool {
     let of = |touch: &Touch| {
         let object = touch.reference.as_ref().map(|one| one.object.clone());
@@ -469,8 +469,8 @@ fn same(one: &Touch, other: &Touch) -> bool {
     of(one).is_some_and(|one| of(other) == Some(one))
 }
 
-/// Whether the language accesses them by types that never name one object. Members of a union at one address do, so that it
-/// says nothing of addresses that can be compared.
+/// Returns true if the language accesses them by types that never name one object. Members of a union at one address
+/// do, so that it says nothing of addresses that can be compared.
 fn otherwise_typed(one: &Touch, other: &Touch) -> bool {
     let of = |touch: &Touch| touch.reference.as_ref().and_then(|one| one.accessed_as);
     matches!((of(one), of(other)), (Some(one), Some(other)) if one != other)

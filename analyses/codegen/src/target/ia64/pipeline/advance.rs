@@ -46,7 +46,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Loads of one loop.
 const LOADS: usize = 8;
 
-/// Whether nothing but a fear orders two accesses.
+/// Returns true if nothing but a fear orders two accesses.
 pub(super) fn is_feared(why: Alias) -> bool {
     matches!(
         why,
@@ -191,7 +191,7 @@ pub(super) fn advanced(
     out
 }
 
-/// What runs ahead: the loads, and what of their own iteration reads them.
+/// Returns what runs ahead: the loads, and what of their own iteration reads them.
 fn chosen(
     function: &Function,
     given: &Loop,
@@ -223,13 +223,13 @@ fn chosen(
     }
 }
 
-/// Whether loads stand above stores.
+/// Returns true if loads stand above stores.
 pub(super) fn is_advanced(items: &[Item]) -> bool {
     let mut checks = items.iter().filter_map(|item| item.check.as_ref());
     checks.any(|check| check.advanced)
 }
 
-/// Whether the table of advanced loads is large enough for a schedule.
+/// Returns true if the table of advanced loads is large enough for a schedule.
 pub(super) fn fits(items: &[Item], schedule: &Schedule, machine: &Epic) -> bool {
     entries(items, &schedule.start, schedule.ii) <= machine.of(Issue::AdvancedLoads)
 }

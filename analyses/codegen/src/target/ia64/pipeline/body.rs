@@ -79,7 +79,7 @@ pub(super) struct Loop {
     pub(super) earlier: Earlier,
 }
 
-/// Where an operation's address stands, and what is added to it.
+/// Returns where an operation's address stands, and what is added to it.
 fn stepped(operation: &Operation) -> Option<(Virtual, Operand)> {
     let address = |operand: &Operand| match operand {
         Operand::Address(Name::Virtual(base)) => Some(*base),
@@ -294,7 +294,7 @@ pub(super) fn normalise(
     Ok(given)
 }
 
-/// Whether the instruction may stand in a kernel.
+/// Returns true if the instruction may stand in a kernel.
 fn goes(described: &Described) -> bool {
     use isa::ia64::{Class, Reg};
     let inst = &described.inst;
@@ -312,7 +312,7 @@ fn goes(described: &Described) -> bool {
         && inst.defs.iter().all(|def| own(def.register))
 }
 
-/// Whether it loads two values at once.
+/// Returns true if it loads two values at once.
 pub(super) fn is_pair(operation: &Operation) -> bool {
     use isa::ia64::Opcode::{Ldfp8, Ldfpd, Ldfps};
     matches!(operation.opcode(), Ldfps | Ldfpd | Ldfp8)

@@ -190,7 +190,7 @@ pub fn check(
     })
 }
 
-/// Whether a loop of the block ends by its count.
+/// Returns true if a loop of the block ends by its count.
 fn is_counting(function: &Function, block: u32) -> bool {
     let mut operations = function.blocks[block as usize].operations.iter();
     let counting = [Branch::Counted, Branch::CountedRotating];
@@ -205,14 +205,15 @@ struct Checker<'a> {
     addresses: Rc<Vec<bool>>,
     layout: Layout<'a>,
     promises: Promises,
-    /// Whether a kernel counts its rounds.
+    /// True if a kernel counts its rounds.
     counts: bool,
     /// Operations of all runs so far.
     executed: Cell<u64>,
 }
 
 impl Checker<'_> {
-    /// Whether a run's conditions are chosen, instead of computed. A count must go with the conditions that it stands for.
+    /// Returns true if a run's conditions are chosen, instead of computed. A count must go with the conditions that it
+    /// stands for.
     fn is_decided(&self, seed: u64) -> bool {
         seed % 2 == 1 && !self.counts
     }

@@ -70,7 +70,7 @@ pub struct Compared {
     pub paths: u32,
     /// Those that were given up before they left the loop.
     pub open: u32,
-    /// Whether all paths of an iteration were tried.
+    /// True if all paths of an iteration were tried.
     pub all: bool,
 }
 

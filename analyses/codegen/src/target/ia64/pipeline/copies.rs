@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 /// Names of values of iterations before the last one, and what they are before the first iteration.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Earlier {
-    /// By name: whose value, and how many iterations ago.
+    /// Keyed by name: whose value, and how many iterations ago.
     names: FxHashMap<Virtual, (Virtual, u32)>,
     /// By value and iterations before the first: the register that holds it in front of the loop, where that is not the
     /// value's own.
@@ -57,7 +57,7 @@ impl Earlier {
             .chain(later)
             .collect()
     }
-    /// Whether it has no names of earlier iterations, and begins as its own register.
+    /// Returns true if it has no names of earlier iterations, and begins as its own register.
     pub(super) fn is_own(&self, value: Virtual) -> bool {
         let mut named = self.names.values();
         let mut begun = self.initials.keys();
@@ -106,7 +106,7 @@ struct Copy {
     ago: u32,
 }
 
-/// How many items write it.
+/// Returns how many items write it.
 fn writers(given: &Loop, name: Virtual) -> usize {
     let writes = |item: &&Item| item.operation.writes().any(|one| one == name);
     given.items.iter().filter(writes).count()
@@ -145,7 +145,7 @@ fn found(function: &Function, given: &Loop, at: usize) -> Option<Copy> {
     })
 }
 
-/// Whether somebody reads what an iteration before left under this name.
+/// Returns true if somebody reads what an iteration before left under this name.
 fn is_carried(given: &Loop, name: Virtual) -> bool {
     let mut left = given.exits.iter().flat_map(|exit| &exit.live);
     let earlier = |one: Virtual| {
@@ -159,7 +159,7 @@ fn is_carried(given: &Loop, name: Virtual) -> bool {
     read || left.any(|one| one.1 == name && one.2 > 0)
 }
 
-/// Whether the copy is gone.
+/// Returns true if the copy is gone.
 fn forgotten(function: &mut Function, given: &mut Loop, at: usize, copy: Copy) -> bool {
     let Copy { target, value, ago } = copy;
     // What the target, and what iterations before left in it, is in front of the loop.
@@ -210,8 +210,8 @@ fn forgotten(function: &mut Function, given: &mut Loop, at: usize, copy: Copy) -
     true
 }
 
-/// What makes the value once more, under another name, and how many items that adds. The other name is what the value is in
-/// front of the loop.
+/// Returns what makes the value once more, under another name, and how many items that adds. The other name is what the
+/// value is in front of the loop.
 fn repeated(
     function: &mut Function,
     given: &mut Loop,

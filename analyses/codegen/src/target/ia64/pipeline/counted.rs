@@ -222,7 +222,7 @@ fn inverse(odd: u64) -> u64 {
 }
 
 impl Trips {
-    /// Whether the count has at most 32 bits.
+    /// Returns true if the count has at most 32 bits.
     pub(super) fn is_small(&self) -> bool {
         match self.known {
             Some(known) => known >> 32 == 0,
@@ -335,7 +335,7 @@ impl Trips {
         Operand::register(zero)
     }
 
-    /// What is a multiple of the odd part of the step, by it.
+    /// Returns what is a multiple of the odd part of the step, by it.
     fn divided(
         &self,
         function: &mut Function,

@@ -335,7 +335,7 @@ impl Apart {
         )
     }
 
-    /// Whether at most one of two items of an iteration executes.
+    /// Returns true if at most one of two items of an iteration executes.
     fn are(&self, plan: &Plan, one: u32, other: u32) -> bool {
         let (one, other) = (&plan.items[one as usize], &plan.items[other as usize]);
         let known = |item: &Item| {

@@ -66,7 +66,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// What is left of the iterations under way: item and round, in order.
+    /// Returns what is left of the iterations under way: item and round, in order.
     fn left(&self) -> Vec<(u32, u32)> {
         let mut out = Vec::new();
         for round in 1..self.schedule.stages().saturating_sub(self.known()) {
@@ -105,7 +105,7 @@ impl Kernel<'_> {
         .collect()
     }
 
-    /// What the epilogue costs on a machine, and what it stands for.
+    /// Returns what the epilogue costs on a machine, and what it stands for.
     pub(super) fn drained(&self, function: &Function, machine: &Epic) -> Drain {
         let mut function = function.clone();
         let operations = self.drain(&mut function);

@@ -49,7 +49,7 @@ pub(super) struct Plan {
     /// That the iteration happens.
     pub(super) valid: Virtual,
     pub(super) counted: bool,
-    /// By exit.
+    /// Indexed by exit.
     pub(super) taken: Vec<Taken>,
     /// In front of the loop.
     pub(super) before: Vec<Operation>,
@@ -71,9 +71,9 @@ struct Planner<'a> {
     method: Method,
     valid: Virtual,
     out: Vec<Item>,
-    /// By number of exits passed: the predicate that none of them was taken; the first is `valid`.
+    /// Keyed by number of exits passed: the predicate that none of them was taken; the first is `valid`.
     passed: FxHashMap<usize, Virtual>,
-    /// By own predicate and exits passed.
+    /// Keyed by own predicate and exits passed.
     both: FxHashMap<(Virtual, usize), Virtual>,
     taken: Vec<Taken>,
     before: Vec<Operation>,
@@ -312,7 +312,8 @@ impl Planner<'_> {
         (fits && !changed).then(|| (item.clone(), first))
     }
 
-    /// What was left of `V` behind so many exits, in the chain of unconditional compares. Behind all of them that is no
+    /// Returns what was left of `V` behind so many exits, in the chain of unconditional compares. Behind all of them
+    /// that is no
     /// `V'`, which is true from the start: what is under it would run for the iteration in front of the first, too.
     fn reached(&mut self, passed: usize) -> Virtual {
         if let Some(&known) = self.passed.get(&passed) {
@@ -735,7 +736,7 @@ impl Planner<'_> {
     }
 }
 
-/// What it reads of its own iteration.
+/// Returns what it reads of its own iteration.
 fn same_iteration(item: &Item) -> Vec<Virtual> {
     let all = item.operation.reads();
     all.filter(|one| !item.before.contains(one)).collect()

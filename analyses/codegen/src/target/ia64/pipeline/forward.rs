@@ -141,7 +141,7 @@ struct Known {
     target: Virtual,
     /// The store that writes it an iteration earlier, its value, and where that is made.
     store: Option<(usize, Virtual, usize)>,
-    /// Whether what is loaded is read behind the loop, too.
+    /// True if what is loaded is read behind the loop, too.
     copied: bool,
 }
 
@@ -261,7 +261,7 @@ impl Loop<'_> {
     }
 }
 
-/// What an access adds to its address.
+/// Returns what an access adds to its address.
 fn step(operation: &Operation) -> Option<Operation> {
     let Name::Virtual(base) = operation.stepped()? else {
         return None;

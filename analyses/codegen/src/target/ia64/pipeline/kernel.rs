@@ -41,7 +41,7 @@ const STEPS: std::ops::RangeInclusive<i64> = -8192..=8191;
 /// Where values are.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Allocation {
-    /// By name: the register's number from the first rotating one, in stage 0.
+    /// Keyed by name: the register's number from the first rotating one, in stage 0.
     references: FxHashMap<Virtual, i64>,
     pub(super) used: Registers,
     /// The predicate that begins as true, from `p16`.
@@ -164,8 +164,9 @@ fn partners(plan: &Plan) -> Vec<(Virtual, Virtual)> {
 }
 
 impl Allocation {
-    /// Where a stage finds a value. Behind the kernel, where nothing rotates, stages in front of the first are asked for,
-    /// too: never more registers than the loop uses are alive, and what would be below the first is behind the others.
+    /// Returns where a stage finds a value. Behind the kernel, where nothing rotates, stages in front of the first are
+    /// asked for, too: never more registers than the loop uses are alive, and what would be below the first is behind
+    /// the others.
     fn place(&self, file: File, name: Virtual, stage: i64) -> Option<Reg> {
         let mut number = self.references.get(&name)? + stage;
         if number < 0 {
@@ -260,7 +261,7 @@ pub(super) struct Kernel<'a> {
     pub(super) test: Option<&'a Test>,
     /// The block with which an iteration of the loop's own code begins, where that stays.
     pub(super) own: Option<u32>,
-    /// Whether code behind it finishes what is under way when the last iteration has begun.
+    /// True if code behind it finishes what is under way when the last iteration has begun.
     pub(super) explicit: bool,
     pub(super) header: u32,
     pub(super) blocks: &'a [u32],
@@ -298,7 +299,7 @@ fn pin(function: &mut Function, pinned: &mut FxHashMap<Reg, Virtual>, reg: Reg) 
     *pinned.entry(reg).or_insert_with(|| function.pin(reg))
 }
 
-/// Whether the loop's own code may stay behind the kernel.
+/// Returns true if the loop's own code may stay behind the kernel.
 pub(super) fn may_stay(function: &Function, region: &Region) -> bool {
     may_stay_at(function, region.header, &region.blocks)
 }
@@ -414,7 +415,7 @@ impl Kernel<'_> {
         Some(())
     }
 
-    /// What stands in front of the kernel, and how many iterations it leaves to the loop's own code at `start`.
+    /// Returns what stands in front of the kernel, and how many iterations it leaves to the loop's own code at `start`.
     fn before(
         &self,
         function: &mut Function,
@@ -505,7 +506,7 @@ impl Kernel<'_> {
         out
     }
 
-    /// Whether it is a check of an advanced load.
+    /// Returns true if it is a check of an advanced load.
     fn asks_the_table(&self, item: u32) -> bool {
         let item = self.plan.items.get(item as usize);
         let check = item.and_then(|item| item.check.as_ref());
@@ -684,7 +685,7 @@ impl Kernel<'_> {
         Some((out, recoveries))
     }
 
-    /// What finishes the iterations, the choice of the exit, and one block an exit, at `first`.
+    /// Returns what finishes the iterations, the choice of the exit, and one block an exit, at `first`.
     fn behind(
         &self,
         function: &mut Function,

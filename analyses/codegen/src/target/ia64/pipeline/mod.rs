@@ -76,27 +76,27 @@ pub struct Options {
     /// Iterations of one of the kernel; `None`: as many as come nearest to a bound that is no whole number, where a sixteenth
     /// is gained by it.
     pub unroll: Option<u32>,
-    /// Whether loads may execute ahead of the exits that guard them.
+    /// True if loads may execute ahead of the exits that guard them.
     pub speculation: bool,
     /// What is done about stores that may meet other accesses; `None`: what has the smallest interval, a test before
     /// speculation where both have it.
     pub disambiguation: Option<Disambiguation>,
-    /// Whether sums of floating-point numbers may be rounded in another order.
+    /// True if sums of floating-point numbers may be rounded in another order.
     pub reassociate: bool,
-    /// Whether streams of accesses are fetched ahead.
+    /// True if streams of accesses are fetched ahead.
     pub prefetch: bool,
-    /// Whether neighbouring loads are loaded as pairs where a test in front of the loop finds them aligned.
+    /// True if neighbouring loads are loaded as pairs where a test in front of the loop finds them aligned.
     pub pairs: bool,
     /// What finishes the iterations that are under way when the last one has begun.
     pub epilogue: Epilogue,
-    /// Whether a loop that gains nothing is pipelined all the same.
+    /// True if a loop that gains nothing is pipelined all the same.
     pub always: bool,
     /// Bounds and intervals are told, the loop stays as it is.
     pub leave: bool,
     /// Accesses of different iterations are taken to be apart unless they are seen to meet.
     pub independent: bool,
-    /// Whether each step is checked by comparing what it leaves with what was there; a loop that is found to be another one
-    /// stays as it is. In debug builds that panics.
+    /// True if each step is checked by comparing what it leaves with what was there; a loop that is found to be another
+    /// one stays as it is. In debug builds that panics.
     pub checked: bool,
     /// More stages are refused.
     pub stages: u32,
@@ -538,7 +538,7 @@ fn attempt(
     Ok(())
 }
 
-/// Whether it is worth code of several times the size: a sixteenth is gained.
+/// Returns true if it is worth code of several times the size: a sixteenth is gained.
 const fn gains(cycles: u32, before: u32) -> bool {
     cycles * 16 <= before * 15
 }

@@ -136,7 +136,8 @@ fn single(given: &Loop, at: usize) -> Option<Single> {
     })
 }
 
-/// Whether the access at `from` may happen at `to` instead: no store that it may meet, and no reader, stands between.
+/// Returns true if the access at `from` may happen at `to` instead: no store that it may meet, and no reader, stands
+/// between.
 fn moves(
     given: &Loop,
     accesses: &[usize],

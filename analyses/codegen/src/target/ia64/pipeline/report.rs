@@ -413,12 +413,12 @@ pub struct LoopReport {
     pub overcome: Vec<Reason>,
     /// What the checkers compared.
     pub checked: super::Checked,
-    /// Whether the function has the pipelined loop now.
+    /// True if the function has the pipelined loop now.
     pub pipelined: bool,
 }
 
 impl LoopReport {
-    /// What orders its accesses, or does not.
+    /// Returns what orders its accesses, or does not.
     #[must_use]
     pub const fn disambiguation(&self) -> Disambiguation {
         match (self.tests, self.loads.advanced) {

@@ -72,7 +72,7 @@ impl Found {
         let Found { schedule, plan, .. } = self;
         (schedule.ii, plan.items.len(), schedule.stages())
     }
-    /// Whether something else than resources holds it back.
+    /// Returns true if something else than resources holds it back.
     pub(super) fn waits(&self) -> bool {
         let packing = self.view.graph.packing.as_ref();
         let least = packing.map_or(1, Packing::res_mii);
@@ -113,7 +113,7 @@ impl Form {
         }
         Form::known(function, region, body, given)
     }
-    /// What is known of an iteration.
+    /// Returns what is known of an iteration.
     fn known(
         function: &Function,
         region: &Region,

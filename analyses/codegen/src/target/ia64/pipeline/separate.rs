@@ -57,7 +57,7 @@ pub(super) struct Test {
     aligned: Vec<(Progression, u32)>,
 }
 
-/// What still meets where a test in front of the loop holds; `None`: there is nothing to test, or too much.
+/// Returns what still meets where a test in front of the loop holds; `None`: there is nothing to test, or too much.
 pub(super) fn tested(touches: &[Touch], meetings: &[Met]) -> Option<(Vec<Met>, Test)> {
     let mut test = Test::default();
     let mut kept = Vec::new();
@@ -82,7 +82,7 @@ pub(super) fn tested(touches: &[Touch], meetings: &[Met]) -> Option<(Vec<Met>, T
     (!test.pairs.is_empty() && test.pairs.len() <= PAIRS).then_some((kept, test))
 }
 
-/// Whether it is made of a few registers and small numbers.
+/// Returns true if it is made of a few registers and small numbers.
 pub(super) fn is_computable(front: &Progression) -> bool {
     front.start.terms.len() <= TERMS
         && front.step.unsigned_abs() < 1 << FAR
@@ -199,7 +199,7 @@ pub(super) fn address(
 struct Writer<'w> {
     function: &'w mut Function,
     out: &'w mut Vec<Operation>,
-    /// By step: what all iterations but the first go on by.
+    /// Keyed by step: what all iterations but the first go on by.
     way: FxHashMap<u64, Virtual>,
 }
 
@@ -287,7 +287,7 @@ impl Writer<'_> {
         };
         self.plus(sum, front.start.constant)
     }
-    /// Where a stream begins, and its bytes.
+    /// Returns where a stream begins, and its bytes.
     fn extent(&mut self, stream: &Stream, count: &Operand) -> (Virtual, Virtual) {
         let step = stream.start.step;
         let mut start = self.address(&stream.start);

@@ -45,7 +45,7 @@ pub(super) struct Check {
     pub(super) value: Virtual,
     /// Values that are what they should be behind it, as far as something else reads them.
     pub(super) covers: Vec<Virtual>,
-    /// Whether it asks the table of advanced loads: it would fail again where it failed.
+    /// True if it asks the table of advanced loads: it would fail again where it failed.
     pub(super) advanced: bool,
     /// In order, with what each reads of the iteration before.
     pub(super) recovery: Vec<(Operation, Vec<Virtual>)>,
@@ -84,7 +84,7 @@ impl Check {
             .iter()
             .flat_map(|(operation, _)| operation.writes())
     }
-    /// What it reads that it does not compute itself, and how many iterations ago that was.
+    /// Returns what it reads that it does not compute itself, and how many iterations ago that was.
     pub(super) fn inputs(&self) -> Vec<(Virtual, u32)> {
         let own: Vec<Virtual> = self.writes().collect();
         let mut out: Vec<(Virtual, u32)> = Vec::new();
@@ -141,7 +141,7 @@ pub(super) fn candidates(given: &Loop, left: &dyn Fn(Virtual) -> bool) -> Vec<Vi
         .collect()
 }
 
-/// Whether one of these loads steps its address.
+/// Returns true if one of these loads steps its address.
 pub(super) fn steps(given: &Loop, loads: &[Virtual]) -> bool {
     let stepped = given
         .items
@@ -151,7 +151,7 @@ pub(super) fn steps(given: &Loop, loads: &[Virtual]) -> bool {
     values.any(|value| loads.contains(&value))
 }
 
-/// What it computes, without the address that it steps.
+/// Returns what it computes, without the address that it steps.
 fn values(operation: &Operation) -> impl Iterator<Item = Virtual> + '_ {
     let base = operation.stepped();
     let own = operation.writes();
@@ -170,8 +170,8 @@ fn written(given: &Loop) -> FxHashMap<Virtual, (u32, usize)> {
     out
 }
 
-/// Whether everything that the item at `at` reads and writes is of its iteration, or never changes. What it reads must not be
-/// written again behind it: recovery reads it later.
+/// Returns true if everything that the item at `at` reads and writes is of its iteration, or never changes. What it
+/// reads must not be written again behind it: recovery reads it later.
 fn rotates(given: &Loop, written: &FxHashMap<Virtual, (u32, usize)>, at: usize) -> bool {
     let item = &given.items[at];
     let operation = &item.operation;
@@ -205,7 +205,7 @@ fn rotates(given: &Loop, written: &FxHashMap<Virtual, (u32, usize)>, at: usize) 
             .all(|one| !given.statics.contains(&one) && !again(one))
 }
 
-/// Whether what it computes is marked where an operand is.
+/// Returns true if what it computes is marked where an operand is.
 fn marks(class: Class) -> bool {
     matches!(
         class,

@@ -52,7 +52,7 @@ struct Chain {
     mnemonic: Mnemonic,
 }
 
-/// Whether there is a sum that may be several.
+/// Returns true if there is a sum that may be several.
 pub(super) fn any(given: &Loop) -> bool {
     !chains(given).is_empty()
 }
@@ -132,7 +132,7 @@ fn chains(given: &Loop) -> Vec<Chain> {
     out
 }
 
-/// What the item writes, if it is an addition of its iteration.
+/// Returns what the item writes, if it is an addition of its iteration.
 fn sum(given: &Loop, at: usize) -> Option<Virtual> {
     let Item { operation, .. } = &given.items[at];
     let [Operand::Register(Name::Virtual(name))] = operation.targets[..] else {
@@ -149,13 +149,13 @@ fn sum(given: &Loop, at: usize) -> Option<Virtual> {
     plain.then_some(name)
 }
 
-/// Whether the item goes on from what the iteration before left under this name.
+/// Returns true if the item goes on from what the iteration before left under this name.
 fn carries(given: &Loop, at: usize, name: Virtual) -> bool {
     let own = addends(&given.items[at].operation);
     own.iter().filter(|(_, one)| *one == name).count() == 1
 }
 
-/// Whether nothing but the chain and what stands behind the loop reads what it writes.
+/// Returns true if nothing but the chain and what stands behind the loop reads what it writes.
 fn is_private(given: &Loop, items: &[usize]) -> bool {
     let written: Vec<Virtual> = items
         .iter()

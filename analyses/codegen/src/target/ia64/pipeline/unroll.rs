@@ -20,8 +20,8 @@ use isa::ia64::{Mnemonic, Opcode};
 /// Constants that a sum takes.
 const NEAR: std::ops::RangeInclusive<i64> = -8192..=8191;
 
-/// Whether an iteration of the loop's own code may follow where its counted exit is: nothing behind the exit, which the last
-/// iteration of the kernel does not execute, is of use to the next.
+/// Returns true if an iteration of the loop's own code may follow where its counted exit is: nothing behind the exit,
+/// which the last iteration of the kernel does not execute, is of use to the next.
 pub(super) fn resumes(body: &Body) -> bool {
     let last = body.exits.iter().map(|exit| exit.at).min();
     let behind = last.map_or(&[][..], |at| &body.operations[at..]);

@@ -240,7 +240,7 @@ fn reduce_loop(function: &mut Function, shape: &Shape, header: Block, wraps: boo
     }
 }
 
-/// What is added in each iteration, computed at the end of a block.
+/// Returns what is added in each iteration, computed at the end of a block.
 fn grown(function: &mut Function, block: Block, by: Growth) -> Value {
     let factor =
         |function: &mut Function| add(function, block, Op::Const(by.factor as u64), &[], Type::I64);
@@ -423,7 +423,8 @@ impl Loop<'_> {
         }
     }
 
-    /// How far an unsigned counter stays from the end of its range, by the test at the loop's head: as in [`Counter`].
+    /// Returns how far an unsigned counter stays from the end of its range, by the test at the loop's head: as in
+    /// [`Counter`].
     ///
     /// A step of 1 does not wrap behind a test against a greater number. With steps of another power of two a counter
     /// that wraps meets all its numbers again, which have passed the test, and C takes it that the loop ends (C11,
@@ -497,7 +498,7 @@ impl Loop<'_> {
         }
     }
 
-    /// Whether the loop is left from this block alone, and does nothing that the outside sees before.
+    /// Returns true if the loop is left from this block alone, and does nothing that the outside sees before.
     fn leaves_at(&self, header: Block) -> bool {
         let quiet = |&inst: &Inst| match &self.function.insts[inst].op {
             Op::Load(access) | Op::Store(access) => !access.volatile,
@@ -516,12 +517,12 @@ impl Loop<'_> {
         })
     }
 
-    /// Whether a narrow value is its exact number.
+    /// Returns true if a narrow value is its exact number.
     fn fixed(&self, value: Value, no_signed: bool) -> bool {
         self.function.ty(value) == Type::I32 && no_signed && !self.wraps
     }
 
-    /// How much the value grows with the counter.
+    /// Returns how much the value grows with the counter.
     fn scale(&self, value: Value, counter: &Counter, read: Read, depth: u32) -> Option<Growth> {
         let function = self.function;
         if value == counter.param {

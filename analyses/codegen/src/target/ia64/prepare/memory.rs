@@ -46,12 +46,12 @@ struct Memory<'f> {
     origins: Origins,
     numbers: FxHashMap<Place, u32>,
     places: Vec<About>,
-    /// By block: what it is entered with; `None` as long as it was not.
+    /// Indexed by block: what it is entered with; `None` as long as it was not.
     entered: EntityVec<Block, Option<State>>,
     defined: EntityVec<Value, Option<Block>>,
 }
 
-/// Whether a load was replaced.
+/// Returns true if a load was replaced.
 pub(super) fn forward(function: &mut Function, wraps: bool) -> bool {
     let flow = ControlFlow::new(function);
     let forest = LoopForest::new(&flow);
@@ -175,7 +175,7 @@ impl Memory<'_> {
         });
     }
 
-    /// What is known behind a block; `found` is told the load, its result and what stands for it.
+    /// Returns what is known behind a block; `found` is told the load, its result and what stands for it.
     fn through(
         &mut self,
         block: Block,
@@ -257,7 +257,7 @@ impl Memory<'_> {
         number
     }
 
-    /// Whether a store to one place may change the other.
+    /// Returns true if a store to one place may change the other.
     fn meet(&self, one: u32, other: u32) -> bool {
         let (one, other) = (&self.places[one as usize], &self.places[other as usize]);
         if one.place.form.terms == other.place.form.terms {

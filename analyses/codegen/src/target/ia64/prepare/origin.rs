@@ -32,7 +32,7 @@ pub(in super::super) enum Origin {
 }
 
 impl Origin {
-    /// Whether no access through one meets a store through the other.
+    /// Returns true if no access through one meets a store through the other.
     pub(super) fn is_apart(&self, other: &Origin) -> bool {
         use Origin::{Constant, Parameter, Private, Restrict, Unknown};
         match (self, other) {
@@ -104,7 +104,7 @@ impl Origins {
     }
 }
 
-/// Whether the entry's parameter is a pointer with `restrict`.
+/// Returns true if the entry's parameter is a pointer with `restrict`.
 fn promised(function: &Function, value: Value) -> bool {
     let mut infos = function.parameters.iter();
     let info = infos.find(|info| info.values.contains(&value));

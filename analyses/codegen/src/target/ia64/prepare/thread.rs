@@ -111,7 +111,7 @@ fn pass_by(function: &mut Function, block: Block) {
     }
 }
 
-/// Whether a parameter of the block is read by anything but its own end.
+/// Returns true if a parameter of the block is read by anything but its own end.
 fn used_elsewhere(function: &Function, block: Block) -> bool {
     let own =
         |value: Value| matches!(function.values[value].def, ValueDef::Param(at, _) if at == block);

@@ -80,7 +80,7 @@ pub struct Rebundled {
     /// From its first bundle or instruction to its last stop.
     pub span: Span,
     pub before: Measure,
-    /// Whether its bundles are written in the text.
+    /// True if its bundles are written in the text.
     pub explicit: bool,
     pub outcome: Outcome,
 }

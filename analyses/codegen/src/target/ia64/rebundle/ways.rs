@@ -34,12 +34,12 @@ struct Ways<'a, C: Clock<Document = Document>> {
     clock: &'a C,
     old: C::Laid,
     new: C::Laid,
-    /// By block: its items in the new text.
+    /// Indexed by block: its items in the new text.
     placed: Vec<Option<Range<u32>>>,
     accepted: Vec<bool>,
-    /// By branch: the item that it goes to.
+    /// Keyed by branch: the item that it goes to.
     targets: FxHashMap<u32, u32>,
-    /// By item at a label: branches to it.
+    /// Keyed by item at a label: branches to it.
     sources: FxHashMap<u32, Vec<u32>>,
     labelled: Vec<u32>,
 }
@@ -168,7 +168,7 @@ fn targets(document: &Document, listing: &Listing) -> (FxHashMap<u32, u32>, Vec<
 }
 
 impl<C: Clock<Document = Document>> Ways<'_, C> {
-    /// Whether control goes on behind the item where nothing else is known of it.
+    /// Returns true if control goes on behind the item where nothing else is known of it.
     fn ends(&self, item: u32) -> bool {
         let inst = &self.listing.items[item as usize].inst;
         let leaves = matches!(
@@ -178,7 +178,7 @@ impl<C: Clock<Document = Document>> Ways<'_, C> {
         leaves && inst.predicate == 0
     }
 
-    /// Whether a loop around the block rotates registers.
+    /// Returns true if a loop around the block rotates registers.
     fn renamed(&self, block: &Range<u32>) -> bool {
         self.targets.iter().any(|(&branch, &target)| {
             let around = target <= block.start && block.start <= branch;
@@ -195,7 +195,7 @@ impl<C: Clock<Document = Document>> Ways<'_, C> {
         })
     }
 
-    /// What executes in front of the item, without a branch that is taken.
+    /// Returns what executes in front of the item, without a branch that is taken.
     fn before(&self, item: u32) -> Option<Range<u32>> {
         let first = item.saturating_sub(LEAD);
         let start = (first..item)
@@ -205,7 +205,7 @@ impl<C: Clock<Document = Document>> Ways<'_, C> {
         (start < item).then_some(start..item)
     }
 
-    /// What executes from the item on.
+    /// Returns what executes from the item on.
     fn behind(&self, item: u32) -> Option<Range<u32>> {
         let most = (item + LEAD).min(self.listing.items.len() as u32);
         let end = (item..most)

@@ -258,7 +258,7 @@ const fn mirrored(condition: IntCondition) -> IntCondition {
     }
 }
 
-/// Whether the assembler's forms with a constant in front take this one: some count it down by one.
+/// Returns true if the assembler's forms with a constant in front take this one: some count it down by one.
 const fn safe(condition: IntCondition, number: i64, unsigned: bool) -> bool {
     match condition {
         IntCondition::Equal

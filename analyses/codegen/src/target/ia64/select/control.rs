@@ -101,7 +101,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Whether this edge is the only one of a test at a loop's end that goes on: its moves stand in front of the test.
+    /// Returns true if this edge is the only one of a test at a loop's end that goes on: its moves stand in front of
+    /// the test.
     fn moves_on(&self, block: ir::Block, edge: &Edge) -> bool {
         let Terminator::Branch {
             then, otherwise, ..
@@ -414,7 +415,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Whether a draft lies in a loop.
+    /// Returns true if a draft lies in a loop.
     fn within(&self, own: ir::loops::LoopId, draft: u32) -> bool {
         let (one, other) = self.drafts[draft as usize].homes;
         self.forest.contains(own, one) && self.forest.contains(own, other)
@@ -603,7 +604,8 @@ impl Selector<'_> {
         }
         order
     }
-    /// Where a draft leads, in the reverse of the order in which it is looked at: what should follow it comes last.
+    /// Returns where a draft leads, in the reverse of the order in which it is looked at: what should follow it comes
+    /// last.
     fn visits(&self, draft: u32) -> Vec<u32> {
         let mut exit = self.drafts[draft as usize].exit.clone();
         let mut next: Vec<u32> = Self::targets(&mut exit).into_iter().map(|to| *to).collect();

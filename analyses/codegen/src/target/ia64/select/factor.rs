@@ -34,7 +34,7 @@ pub(super) fn steps(factor: u64, most: u32) -> Option<Vec<Step>> {
     Search::default().steps(factor, most)
 }
 
-/// How many operations of these stand behind each other.
+/// Returns how many operations of these stand behind each other.
 pub(super) fn depth(steps: &[Step]) -> u32 {
     let mut depths = vec![0];
     for step in steps {

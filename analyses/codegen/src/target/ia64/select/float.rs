@@ -121,7 +121,7 @@ impl Selector<'_> {
         );
     }
 
-    /// What it is the negation of, computed in this block.
+    /// Returns what it is the negation of, computed in this block.
     fn opposite(&self, value: Value) -> Option<Value> {
         let (source, here) = (self.source, self.here);
         let ValueDef::Result(inst, _) = source.values[value].def else {

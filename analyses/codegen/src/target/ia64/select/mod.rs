@@ -246,7 +246,7 @@ impl Selector<'_> {
         self.values[value] = Some(fresh);
         fresh
     }
-    /// Where a result goes before `settle`.
+    /// Returns where a result goes before `settle`.
     pub(super) fn target(&mut self, value: Value) -> Virtual {
         if self.widths.extends(self.source, value) {
             self.general()
@@ -359,7 +359,7 @@ impl Selector<'_> {
 
     // ------------------------------------------------------------------------------------------- constants
 
-    /// Whether what is made once should be made in front of everything.
+    /// Returns true if what is made once should be made in front of everything.
     fn hoists(&self) -> bool {
         self.forest.of(self.here).is_some()
     }

@@ -52,15 +52,15 @@ impl Widths {
         widths.zeros(function, forest);
         widths
     }
-    /// Whether the value's register holds it sign-extended to 64 bits.
+    /// Returns true if the value's register holds it sign-extended to 64 bits.
     pub(super) fn extended(&self, value: Value) -> bool {
         self.demanded[value] || self.natural[value]
     }
-    /// Whether the value's register holds it with zeros above its width.
+    /// Returns true if the value's register holds it with zeros above its width.
     pub(super) fn is_plain(&self, value: Value) -> bool {
         self.plain[value]
     }
-    /// Whether an extension follows its definition.
+    /// Returns true if an extension follows its definition.
     pub(super) fn extends(&self, function: &Function, value: Value) -> bool {
         narrow(function.ty(value)) && self.demanded[value] && !self.natural[value]
     }
@@ -304,7 +304,7 @@ fn divisor(function: &Function, data: &InstData) -> u64 {
     by & (u64::MAX >> (64 - function.ty(data.args[1]).bits().clamp(1, 64)))
 }
 
-/// Whether an operand is read with zeros above its width.
+/// Returns true if an operand is read with zeros above its width.
 fn reads_zeros(function: &Function, data: &InstData, at: usize) -> bool {
     match &data.op {
         Op::Binary(op, _) => match op {
@@ -317,7 +317,7 @@ fn reads_zeros(function: &Function, data: &InstData, at: usize) -> bool {
     }
 }
 
-/// Whether a constant without a sign leaves nothing but zeros above its own bits.
+/// Returns true if a constant without a sign leaves nothing but zeros above its own bits.
 fn masked(function: &Function, data: &InstData) -> bool {
     let mut numbers = data
         .args
@@ -326,7 +326,7 @@ fn masked(function: &Function, data: &InstData) -> bool {
     numbers.any(|mask| mask >= 0)
 }
 
-/// Whether an operand is read beyond its width.
+/// Returns true if an operand is read beyond its width.
 fn wants(function: &Function, data: &InstData, at: usize) -> bool {
     match &data.op {
         // Extended where they are used, so that a sum in a loop in front of it is not.

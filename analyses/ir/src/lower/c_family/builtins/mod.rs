@@ -38,7 +38,7 @@ pub fn call(
     }
 }
 
-/// Whether a name may be a builtin: `call` has the last word.
+/// Returns true if a name may be a builtin: `call` has the last word.
 pub fn is_builtin(language: Language, name: &str) -> bool {
     match language {
         Language::Hlsl => hlsl::names::is_builtin(name),
@@ -47,7 +47,8 @@ pub fn is_builtin(language: Language, name: &str) -> bool {
     }
 }
 
-/// Whether a header that is not found hides no device function: it declares builtins, or nothing that runs on a device.
+/// Returns true if a header that is not found hides no device function: it declares builtins, or nothing that runs on a
+/// device.
 pub fn is_known_header(spec: &str) -> bool {
     let spec = spec.trim();
     if c::is_known_header(spec) {

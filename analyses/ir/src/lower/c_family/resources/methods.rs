@@ -5,7 +5,7 @@ use crate::lower::c_family::builtins::BuiltinTemplateArgument;
 use crate::lower::c_family::builtins::hlsl::{self, value, write};
 use crate::lower::c_family::value::Argument;
 
-/// Whether a method's argument is a place that the method writes: it is not read before the call.
+/// Returns true if a method's argument is a place that the method writes: it is not read before the call.
 pub fn by_place(name: &str, argument: usize, count: usize) -> bool {
     match name {
         "GetDimensions" => true,

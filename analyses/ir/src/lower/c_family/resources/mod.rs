@@ -32,7 +32,7 @@ use std::sync::Arc;
 use syntax::Span;
 use syntax::c_family::ast;
 
-/// Whether a type is an array of resources or samplers, of any rank.
+/// Returns true if a type is an array of resources or samplers, of any rank.
 pub fn is_resource_array(ty: &CType) -> bool {
     match ty {
         CType::Array { element, .. } => is_object(element) || is_resource_array(element),

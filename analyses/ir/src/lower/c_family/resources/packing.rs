@@ -90,7 +90,7 @@ pub fn layout(
     })
 }
 
-/// Where the scalars of a matrix lie, by rows, when its rows or columns are `stride` bytes apart.
+/// Returns where the scalars of a matrix lie, by rows, when its rows or columns are `stride` bytes apart.
 fn matrix_offsets(
     rows: u64,
     columns: u64,
@@ -115,7 +115,7 @@ pub fn in_buffer(structs: &StructTable, ty: &CType, row_major: bool) -> Option<P
         .flatten()
 }
 
-/// Whether a matrix that lies by columns is part of the type.
+/// Returns true if a matrix that lies by columns is part of the type.
 fn by_columns(structs: &StructTable, ty: &CType, row_major: bool, depth: u32) -> bool {
     match ty {
         CType::Matrix { rows, columns, .. } => !row_major && *rows > 1 && *columns > 1,
@@ -178,7 +178,7 @@ fn tight(structs: &StructTable, ty: &CType, row_major: bool, depth: u32) -> Opti
     })
 }
 
-/// Where a member goes when `end` bytes are taken.
+/// Returns where a member goes when `end` bytes are taken.
 pub fn place(end: u64, ty: &CType, layout: &PackedLayout) -> u64 {
     match ty {
         CType::Array { .. } | CType::Struct(_) => end.next_multiple_of(REGISTER),

@@ -34,7 +34,7 @@ pub(super) fn mnemonics(opcode: Opcode) -> Vec<String> {
 const GENERAL: &[&str] = &["{G} = {g}, {g}"];
 const LOADED: &[&str] = &["[{a}]", "[{a}], {g}", "[{a}], -8", "[{a}], 255"];
 
-/// Whether it is a hint of which levels of the caches are to keep a line.
+/// Returns true if it is a hint of which levels of the caches are to keep a line.
 pub(super) fn is_hint(completer: Completer) -> bool {
     use Completer::{D0, D1, D2, D3, D4, D5, D6, D7, Nt1, Nt2, Nta};
     matches!(
@@ -214,7 +214,7 @@ fn moves(mnemonic: Mnemonic) -> Vec<String> {
     all
 }
 
-/// Whether a qualifying predicate may stand in front.
+/// Returns true if a qualifying predicate may stand in front.
 pub(super) fn is_predicable(mnemonic: Mnemonic) -> bool {
     use Opcode as O;
     let unconditional = matches!(

@@ -261,7 +261,7 @@ impl State {
         machine.writes.clear();
     }
 
-    /// What a machine holds, by the names of `before`.
+    /// Returns what a machine holds, by the names of `before`.
     fn of(machine: &mut Machine<'_>, before: &State) -> State {
         let (frame, bottom) = (machine.frame, machine.bottom);
         machine.frame = before.frame;

@@ -50,13 +50,13 @@ pub(super) fn compare(
     }
 }
 
-/// Whether all accesses are to multiples of their size.
+/// Returns true if all accesses are to multiples of their size.
 pub(super) fn is_aligned(log: &[Accessed]) -> bool {
     let mut log = log.iter();
     log.all(|&(_, _, address, bytes)| address.is_multiple_of(u64::from(bytes.max(1))))
 }
 
-/// Whether accesses of different rounds share a byte, and one of them stores. `starts`: where the rounds begin.
+/// Returns true if accesses of different rounds share a byte, and one of them stores. `starts`: where the rounds begin.
 pub(super) fn meets(log: &[Accessed], starts: &[usize]) -> bool {
     let round = |at: usize| starts.partition_point(|start| *start <= at);
     let share = |one: &Accessed, other: &Accessed| {

@@ -18,7 +18,7 @@ const DRIVER_BUFFERS: [&str; 5] = [
     "g_IntelExt",
 ];
 
-/// Whether the driver reads a buffer of this name as instructions.
+/// Returns true if the driver reads a buffer of this name as instructions.
 #[must_use]
 pub fn is_driver_buffer(name: &str) -> bool {
     DRIVER_BUFFERS.contains(&name)

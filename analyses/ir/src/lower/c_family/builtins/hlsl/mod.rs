@@ -44,7 +44,8 @@ pub fn call(
         .or_else(|| pipeline::call(cx, name, arguments, span))
 }
 
-/// Whether an argument is a place that the intrinsic writes, or works on in place: it is not read before the call.
+/// Returns true if an argument is a place that the intrinsic writes, or works on in place: it is not read before the
+/// call.
 pub fn by_place(name: &str, argument: usize, count: usize) -> bool {
     match name.trim_start_matches("dx::") {
         "modf" | "frexp" => argument == 1,
@@ -66,7 +67,7 @@ pub fn by_place(name: &str, argument: usize, count: usize) -> bool {
     }
 }
 
-/// Whether an intrinsic rounds tessellation factors: two that come in, and the rest that it writes.
+/// Returns true if an intrinsic rounds tessellation factors: two that come in, and the rest that it writes.
 pub fn is_tessellation(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("Process") else {
         return false;

@@ -67,12 +67,12 @@ const NUMERIC: &[&str] = &[
     "trunc",
 ];
 
-/// Whether this is a function of numbers alone.
+/// Returns true if this is a function of numbers alone.
 pub fn is_numeric_function(name: &str) -> bool {
     NUMERIC.binary_search(&name).is_ok()
 }
 
-/// Whether HLSL provides a function of this name.
+/// Returns true if HLSL provides a function of this name.
 pub fn is_builtin(name: &str) -> bool {
     let name = name.trim_start_matches("dx::");
     const FUNCTIONS: &[&str] = &[
