@@ -13,6 +13,7 @@ mod memory;
 pub mod model;
 mod open;
 pub mod paper;
+pub mod partial_dead;
 pub mod paths;
 pub mod pressure;
 pub mod reason;

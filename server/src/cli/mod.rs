@@ -15,6 +15,7 @@ mod instrument;
 mod loops;
 mod machine;
 mod parked;
+mod paths;
 mod profile;
 mod registers;
 mod report;
@@ -58,6 +59,8 @@ enum Command {
     Profile(Box<ProfileArgs>),
     /// Prints which variables fill the registers of kernels and shaders at the peak, and how to be without each
     Registers(RegistersArgs),
+    /// Prints which ways through functions lanes took, by the profile of a file, the most frequent first
+    Paths(PathsArgs),
     /// Writes a file as one HTML page: its functions, the source with its facts, pictures of a run in the interpreter
     Report(ReportArgs),
     /// Prints the GPU code (PTX) of a function
@@ -308,6 +311,21 @@ struct LoopsArgs {
     /// Only the loops of the function of this name
     #[arg(long)]
     item: Option<String>,
+    #[arg(long, value_enum, default_value = "text")]
+    format: DataFormat,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct PathsArgs {
+    file: PathBuf,
+    /// Only the function of this name
+    #[arg(long)]
+    item: Option<String>,
+    /// All paths that were taken, however rare
+    #[arg(long)]
+    all: bool,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
     #[command(flatten)]
@@ -706,6 +724,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Code(args) => code::code(&args),
         Command::Emit(args) => emit::emit(&args),
         Command::Loops(args) => loops::loops(&args),
+        Command::Paths(args) => paths::paths(&args),
         Command::Registers(args) => registers::registers(&args),
         Command::Instrument(args) => instrument::instrument(&args),
         Command::Bundle(args) => bundle::bundle(&args),

@@ -10,6 +10,7 @@ pub mod fitted;
 pub mod hot;
 pub mod loops;
 pub mod parts;
+pub mod paths;
 pub mod pressure;
 pub mod pressure_edits;
 pub mod register_findings;

@@ -1,6 +1,6 @@
 //! Records a run of the interpreter: of every plain value of function 0 how often a warp computed it, how often it was
 //! zero or one value in all active lanes, and which values the lanes took; of the vectors of the source how often all
-//! their members were zero together; how often blocks were executed.
+//! their members were zero together; how often blocks were executed; which ways lanes took.
 //!
 //! ```text
 //! x = {0, 0, 0, 0} | {0, 0, 1, 0}     two warps of four   ->   2 executions, 1 zero; Inv-1 7/8
@@ -17,8 +17,11 @@ use oracle::interp::{Instance, Observer, lanes};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+mod paths;
 #[cfg(test)]
 mod tests;
+
+use paths::PathRecorder;
 
 /// Zero masks of members of vectors that are kept; a run that has more in flight forgets the joint zeros of some.
 const IN_FLIGHT: usize = 1 << 18;
@@ -72,6 +75,7 @@ pub struct Recorder {
     blocks: EntityVec<Block, u64>,
     entry: Option<Block>,
     warps: u64,
+    paths: PathRecorder,
 }
 
 impl Recorder {
@@ -136,6 +140,7 @@ impl Recorder {
             blocks: EntityVec::with_len(0, function.blocks.len()),
             entry: function.layout.first().copied(),
             warps: 0,
+            paths: PathRecorder::new(function),
         }
     }
 
@@ -166,6 +171,7 @@ impl Recorder {
                 })
                 .collect(),
             blocks: self.blocks,
+            paths: self.paths.finish(),
         }
     }
 }
@@ -204,6 +210,11 @@ impl Observer for Recorder {
             self.blocks[instance.block] += 1;
             self.warps += u64::from(self.entry == Some(instance.block));
         }
+        self.paths.block(instance);
+    }
+
+    fn branch(&mut self, instance: &Instance<'_>, taken: &[u64]) {
+        self.paths.branch(instance, taken);
     }
 
     fn values(&mut self, instance: &Instance<'_>, value: Value, row: &[u64], mask: u64) {

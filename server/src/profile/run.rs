@@ -110,6 +110,9 @@ impl<P: Progress> Observer for Watched<'_, P> {
         }
         self.recorder.block(instance);
     }
+    fn branch(&mut self, instance: &Instance<'_>, taken: &[u64]) {
+        self.recorder.branch(instance, taken);
+    }
     fn values(&mut self, instance: &Instance<'_>, value: Value, lanes: &[u64], mask: u64) {
         self.recorder.values(instance, value, lanes, mask);
     }

@@ -97,7 +97,7 @@ pub fn structural(function: &Function, span: Span) -> Option<String> {
     ))
 }
 
-fn unusable(reason: &UnusableProfile) -> String {
+pub(super) fn unusable(reason: &UnusableProfile) -> String {
     match reason {
         UnusableProfile::Unread(reason) => reason.to_string(),
         UnusableProfile::TooLarge { bytes } => format!("{bytes} bytes are too many"),

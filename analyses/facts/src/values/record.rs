@@ -8,6 +8,7 @@
 //! Plain data: the interpreter's observer or instrumented code fills it.
 
 use super::tnv::Entry;
+use crate::paths::{PathNumbers, PathProfile};
 use crate::zeros::candidates;
 use ir::{Block, EntityVec, Function, Op, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
@@ -45,6 +46,8 @@ pub struct Recorded {
     pub values: Vec<(Value, Counts)>,
     pub joint: Vec<JointCounts>,
     pub blocks: EntityVec<Block, u64>,
+    /// The ways of lanes; `None` where the function has more of them than numbers.
+    pub paths: Option<(PathNumbers, PathProfile)>,
 }
 
 /// The bits of a type that tell zero from other values; `None` of addresses and the like.

@@ -1,7 +1,10 @@
 //! Stored items from counts: of a recorded run, or of single values that instrumented code or a table counted.
 
-use super::shape::{code_hash, names, shape};
-use super::{StoredBlock, StoredItem, StoredJoint, StoredTop, StoredValue, hex};
+use super::paths::stored_paths;
+use super::shape::{block_shape, code_hash, names, shape};
+use super::{
+    MOST_PATHS, StoredBlock, StoredItem, StoredJoint, StoredPath, StoredTop, StoredValue, hex,
+};
 use crate::values::record::Recorded;
 use ir::{Function, Loc, Value, ValueDef};
 
@@ -45,7 +48,14 @@ pub fn item_of(
             .collect();
         stored
     });
+    let (paths, other_paths) = recorded
+        .paths
+        .as_ref()
+        .map(|(numbers, profile)| stored_paths(numbers, profile))
+        .unwrap_or_default();
     StoredItem {
+        paths,
+        other_paths,
         values: values.collect(),
         blocks: recorded
             .blocks
@@ -54,6 +64,7 @@ pub fn item_of(
             .map(|(block, &executions)| StoredBlock {
                 id: block.0,
                 executions,
+                shape: block_shape(function, block),
             })
             .collect(),
         joint: recorded
@@ -132,6 +143,20 @@ pub fn aggregate(into: &mut StoredItem, other: &StoredItem) {
             Ok(at) => add(&mut into.values[at], value),
             Err(at) => into.values.insert(at, value.clone()),
         }
+    }
+    for path in &other.paths {
+        let same = |known: &&mut StoredPath| {
+            (known.again, &known.blocks, &known.edges) == (path.again, &path.blocks, &path.edges)
+        };
+        match into.paths.iter_mut().find(same) {
+            Some(known) => known.count = known.count.saturating_add(path.count),
+            None => into.paths.push(path.clone()),
+        }
+    }
+    into.paths.sort_by_key(|path| std::cmp::Reverse(path.count));
+    into.other_paths = into.other_paths.saturating_add(other.other_paths);
+    for path in into.paths.drain(into.paths.len().min(MOST_PATHS)..) {
+        into.other_paths = into.other_paths.saturating_add(path.count);
     }
     for joint in &other.joint {
         match into

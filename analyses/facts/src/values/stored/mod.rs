@@ -11,13 +11,15 @@
 
 mod build;
 mod map;
+mod paths;
 mod shape;
 #[cfg(test)]
 mod tests;
 
 pub use build::{Place, Positions, aggregate, item_of, stored_item};
 pub use map::{Lost, Mapped, Why, map};
-pub use shape::{code_hash, names, shape, text_hash};
+pub use paths::{FoundPaths, found_paths, stored_paths};
+pub use shape::{block_shape, code_hash, names, shape, text_hash};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +33,9 @@ pub const VERSION: u32 = 1;
 pub const MOST_ITEMS: usize = 10_000;
 pub const MOST_VALUES: usize = 1_000_000;
 pub const MOST_TOP: usize = 64;
+/// Paths of an item that are kept, and blocks of one of them.
+pub const MOST_PATHS: usize = 4096;
+const LONGEST_PATH: usize = 1 << 16;
 pub const LONGEST_NAME: usize = 1024;
 
 /// A profile of one source file. Unknown members are passed over, so that later versions can add some.
@@ -94,6 +99,12 @@ pub struct StoredItem {
     pub blocks: Vec<StoredBlock>,
     /// Sorted by id.
     pub values: Vec<StoredValue>,
+    /// The ways that lanes took, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<StoredPath>,
+    /// Ways of lanes that are in no path: those of the rarest ones beyond `MOST_PATHS`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub other_paths: u64,
     /// Source vectors of which all members were zero together.
     #[serde(default)]
     pub joint: Vec<StoredJoint>,
@@ -104,6 +115,32 @@ pub struct StoredBlock {
     pub id: u32,
     /// By warps.
     pub executions: u64,
+    /// The block's operations, to find it after an edit; 0 where that was not kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shape: u64,
+}
+
+/// Whether a count is left out.
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// An acyclic way through the function, from its entry or from the head of a loop.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredPath {
+    /// Times that a lane took it.
+    pub count: u64,
+    /// It begins behind an edge that ended another path, as the next iteration of a loop does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+    /// Ids of the blocks.
+    pub blocks: Vec<u32>,
+    /// The edges between them, by their number in the terminator; one more where an edge ends the path.
+    pub edges: Vec<u32>,
 }
 
 /// A value of a function. Counts are of warps unless they say lanes.
@@ -243,6 +280,9 @@ impl StoredProfile {
             bounded("bytes of a name", item.name.len(), LONGEST_NAME)?;
             bounded("blocks of an item", item.blocks.len(), MOST_VALUES)?;
             bounded("vectors of an item", item.joint.len(), MOST_VALUES)?;
+            bounded("paths of an item", item.paths.len(), MOST_PATHS)?;
+            let longest = item.paths.iter().map(|path| path.blocks.len()).max();
+            bounded("blocks of a path", longest.unwrap_or(0), LONGEST_PATH)?;
             item.check()?;
         }
         Ok(())

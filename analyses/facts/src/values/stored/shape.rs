@@ -3,7 +3,7 @@
 //!
 //! Hashes are FNV-1a of 64 bits: they notice edits, they do not resist an adversary.
 
-use ir::{BindingKind, Function, Op, Value, ValueDef, VariableKind};
+use ir::{BindingKind, Block, Function, Op, Value, ValueDef, VariableKind};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
@@ -89,6 +89,30 @@ pub fn code_hash(function: &Function) -> u64 {
         }
     }
     state.0
+}
+
+/// Of what a block computes, whatever its values are called: equal shapes are the same operations in the same order.
+#[must_use]
+pub fn block_shape(function: &Function, block: Block) -> u64 {
+    let mut state = Fnv::new();
+    let data = &function.blocks[block];
+    state.word(data.params.len() as u64);
+    for &inst in &data.insts {
+        let inst = &function.insts[inst];
+        let constant = |arg: &Value| function.int_constant(*arg).map_or(1 << 40, |n| n as u64);
+        if matches!(inst.op, Op::Const(_)) {
+            continue;
+        }
+        state.bytes(operation(&inst.op).as_bytes());
+        inst.args.iter().for_each(|arg| state.word(constant(arg)));
+        for &result in &inst.results {
+            // A write to the hash does not fail.
+            let _ = write!(state, "{}", function.ty(result));
+        }
+    }
+    state.word(data.terminator.edges().len() as u64 | 1 << 41);
+    // Zero means that none was kept.
+    state.0.max(1)
 }
 
 /// `f32 FloatMul(Saturate, load)`: the type, the operation, and those of its operands.

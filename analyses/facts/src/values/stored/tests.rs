@@ -3,7 +3,7 @@
 use super::*;
 use crate::values::profiler::Profiler;
 use crate::values::record::{Counts, JointCounts, Recorded};
-use ir::{EntityVec, Function, Value};
+use ir::{Block, EntityVec, Function, Value};
 use std::ops::Range;
 
 const SHADE: &str = r#"
@@ -78,6 +78,7 @@ fn recorded(function: &Function) -> Recorded {
             zeros: 1,
         }],
         blocks: EntityVec::with_len(2, function.blocks.len()),
+        paths: None,
     }
 }
 
@@ -118,7 +119,8 @@ fn what_was_counted_makes_an_item() {
         item.blocks,
         [StoredBlock {
             id: 0,
-            executions: 2
+            executions: 2,
+            shape: block_shape(&parsed(SHADE), Block(0)),
         }]
     );
 }

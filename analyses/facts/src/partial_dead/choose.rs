@@ -1,0 +1,97 @@
+//! The joins that a statement is moved past.
+//!
+//! Where there are few, all sets of them are walked. Else from the set that the equations propose, and from none, joins are
+//! taken in and out as long as that pays.
+
+use super::{PathSets, Prices, Problem, Sinking, Walked, walk};
+use fixedbitset::FixedBitSet;
+
+/// Joins of which all sets are tried.
+const EXACT: usize = 12;
+
+/// A choice of joins, and what it costs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Choice {
+    pub enabled: FixedBitSet,
+    pub sinking: Sinking,
+    pub walked: Walked,
+    /// The same without any join: what sinking without predicates gives.
+    pub classical: Walked,
+    /// No set of joins gains more.
+    pub exact: bool,
+}
+
+impl Choice {
+    /// What is gained over sinking without predicates.
+    #[must_use]
+    pub fn gain(&self, prices: Prices) -> f64 {
+        self.walked.net(prices) - self.classical.net(prices)
+    }
+}
+
+/// The best choice of joins for a statement; of equally good ones that with fewest joins.
+#[must_use]
+pub fn choose(problem: &Problem, sets: &PathSets, prices: Prices) -> Choice {
+    let joins: Vec<usize> = problem
+        .joins()
+        .filter(|&join| sets.available.entry[join] && !sets.dead.entry[join])
+        .collect();
+    let none = FixedBitSet::with_capacity(problem.kinds.len());
+    let tried = |enabled: &FixedBitSet| {
+        let sinking = Sinking::new(problem, sets, enabled);
+        let walked = walk(problem, &sinking);
+        (walked.net(prices), sinking, walked)
+    };
+    let (net, sinking, classical) = tried(&none);
+    let mut best = (net, none.clone(), sinking, classical);
+    let better = |enabled: FixedBitSet, best: &mut (f64, FixedBitSet, Sinking, Walked)| {
+        let (net, sinking, walked) = tried(&enabled);
+        let fewer = enabled.count_ones(..) < best.1.count_ones(..);
+        if net > best.0 || (net >= best.0 && fewer) {
+            *best = (net, enabled, sinking, walked);
+            return true;
+        }
+        false
+    };
+    let exact = joins.len() <= EXACT;
+    if exact {
+        for set in 1u32..1 << joins.len() {
+            let chosen = joins.iter().enumerate();
+            let chosen = chosen.filter(|(at, _)| set >> at & 1 == 1);
+            let mut enabled = none.clone();
+            enabled.extend(chosen.map(|(_, &join)| join));
+            better(enabled, &mut best);
+        }
+    } else {
+        let mut proposed = none.clone();
+        for &join in &joins {
+            let cost = problem.frequency(&sets.closure_cost(problem, join)) as f64;
+            let benefit = problem.frequency(&sets.gain(join).benefit) as f64;
+            if cost * prices.suppressed < benefit * prices.statement {
+                proposed.insert(join);
+            }
+        }
+        let forced = sets.forced(problem, &proposed);
+        let all = joins.iter().filter(|&&join| forced.contains(join));
+        let mut enabled = none.clone();
+        enabled.extend(all.copied());
+        better(enabled, &mut best);
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &join in &joins {
+                let mut enabled = best.1.clone();
+                enabled.grow(problem.kinds.len());
+                enabled.toggle(join);
+                changed |= better(enabled, &mut best);
+            }
+        }
+    }
+    Choice {
+        enabled: best.1,
+        sinking: best.2,
+        walked: best.3,
+        classical,
+        exact,
+    }
+}

@@ -1,0 +1,124 @@
+//! What a program costs on each of its paths after a statement has sunk: exact counts, by walking them.
+//!
+//! A copy's predicate is true where the walk has come over the statement and over no copy since.
+
+use super::{Problem, Sinking};
+
+/// The prices of executions, in cycles or issue slots.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Prices {
+    /// `T[s]`: the statement.
+    pub statement: f64,
+    /// `T[p?s]`: a copy whose predicate is false.
+    pub suppressed: f64,
+    /// `T[p]`: a definition of the predicate.
+    pub predicate: f64,
+}
+
+/// Executions on one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathCost {
+    /// Of the statement as it stood.
+    pub before: u32,
+    /// Of its copies.
+    pub executed: u32,
+    /// Of copies whose predicate was false.
+    pub suppressed: u32,
+    /// Definitions of the predicate that are met.
+    pub predicates: u32,
+}
+
+/// Executions over all paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Walked {
+    pub before: u64,
+    pub executed: u64,
+    pub suppressed: u64,
+    pub predicates: u64,
+}
+
+impl Walked {
+    /// Executions of the statement that are gone; copies in other places may execute it more often than before.
+    #[must_use]
+    pub fn removed(&self) -> i64 {
+        self.before as i64 - self.executed as i64
+    }
+
+    /// What is gained over the program as it stood.
+    #[must_use]
+    pub fn net(&self, prices: Prices) -> f64 {
+        self.removed() as f64 * prices.statement
+            - self.suppressed as f64 * prices.suppressed
+            - self.predicates as f64 * prices.predicate
+    }
+}
+
+/// The executions on one path. A predicate is defined at each statement and in front of each enabled join that a way without
+/// it enters, where some copy needs one.
+#[must_use]
+pub fn path_cost(problem: &Problem, sinking: &Sinking, path: &[usize]) -> PathCost {
+    let guards = |at: usize| sinking.kept.entry[at] && !sinking.certain.entry[at];
+    let guards_exit = |at: usize| sinking.kept.exit[at] && !sinking.certain.exit[at];
+    let guarded = (0..problem.kinds.len()).any(|at| guards(at) || guards_exit(at));
+    let mut out = PathCost::default();
+    let mut pending = false;
+    let mut meet = |pending: &mut bool, inserted: bool, kept: bool, certain: bool| {
+        if inserted {
+            if kept {
+                debug_assert!(
+                    *pending || !certain,
+                    "a copy without a predicate has a statement"
+                );
+                out.executed += u32::from(*pending);
+                out.suppressed += u32::from(!*pending && !certain);
+            }
+            *pending = false;
+        }
+    };
+    let mut before = 0;
+    let mut predicates = 0;
+    let mut last: Option<usize> = None;
+    for &node in path {
+        let enters =
+            last.is_some_and(|from| sinking.delayed.entry[node] && !sinking.delayed.exit[from]);
+        predicates += u32::from(guarded && enters);
+        meet(
+            &mut pending,
+            sinking.inserted.entry[node],
+            sinking.kept.entry[node],
+            sinking.certain.entry[node],
+        );
+        if problem.kinds[node].is_statement {
+            before += 1;
+            pending = true;
+            predicates += u32::from(guarded);
+        }
+        meet(
+            &mut pending,
+            sinking.inserted.exit[node],
+            sinking.kept.exit[node],
+            sinking.certain.exit[node],
+        );
+        last = Some(node);
+    }
+    out.before = before;
+    out.predicates = predicates;
+    out
+}
+
+/// The executions over all paths of a problem.
+#[must_use]
+pub fn walk(problem: &Problem, sinking: &Sinking) -> Walked {
+    let mut out = Walked::default();
+    for (path, &count) in problem.paths.iter().zip(&problem.counts) {
+        let cost = path_cost(problem, sinking, path);
+        let add = |sum: &mut u64, times: u32| {
+            *sum = sum.saturating_add(count.saturating_mul(u64::from(times)));
+        };
+        add(&mut out.before, cost.before);
+        add(&mut out.executed, cost.executed);
+        add(&mut out.suppressed, cost.suppressed);
+        add(&mut out.predicates, cost.predicates);
+    }
+    out
+}

@@ -1,0 +1,127 @@
+//! Paths of a stored item in terms of a function that may have changed since.
+//!
+//! With equal code blocks have the same ids. Else a block is one with the same operations, of which there is one in both; a path
+//! is found where all of its blocks are, and edges lead from each to the next.
+
+use super::shape::{block_shape, code_hash};
+use super::{MOST_PATHS, StoredItem, StoredPath, hex};
+use crate::paths::{Ending, Path, PathGraph, PathNumbers, PathProfile, Start};
+use ir::entity::Entity;
+use ir::{Block, Function};
+use rustc_hash::FxHashMap;
+
+/// Paths that are known again.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FoundPaths {
+    pub profile: PathProfile,
+    /// The function is the one that was profiled.
+    pub exact: bool,
+    /// Times that lanes took paths that are not found again, or that were not kept.
+    pub lost: u64,
+}
+
+/// The paths of a profile as they are kept, the most frequent ones, and how often others were taken.
+#[must_use]
+pub fn stored_paths(numbers: &PathNumbers, profile: &PathProfile) -> (Vec<StoredPath>, u64) {
+    let all = profile.by_count();
+    let (kept, rest) = all.split_at(all.len().min(MOST_PATHS));
+    let short = |all: Vec<usize>| all.into_iter().map(|at| at as u32).collect::<Vec<u32>>();
+    let stored = kept.iter().filter_map(|&(number, count)| {
+        let path = numbers.path(number)?;
+        let mut edges = short(path.edges);
+        if let Ending::Edge(edge) = path.ending {
+            edges.push(edge as u32);
+        }
+        Some(StoredPath {
+            count,
+            again: path.start != Start::Entry,
+            blocks: short(path.nodes),
+            edges,
+        })
+    });
+    let others = rest
+        .iter()
+        .fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+    (stored.collect(), others)
+}
+
+/// The paths of an item that are paths of a function as it is now.
+#[must_use]
+pub fn found_paths(item: &StoredItem, function: &Function, numbers: &PathNumbers) -> FoundPaths {
+    let exact = item.code == hex(code_hash(function));
+    let mut out = FoundPaths {
+        exact,
+        lost: item.other_paths,
+        ..FoundPaths::default()
+    };
+    let blocks: FxHashMap<u32, Block> = match exact {
+        true => FxHashMap::default(),
+        false => same_blocks(item, function),
+    };
+    let now = |id: u32| match exact {
+        true => ((id as usize) < function.blocks.len()).then_some(id as usize),
+        false => blocks.get(&id).map(|block| block.index()),
+    };
+    for stored in &item.paths {
+        let found = path(numbers.graph(), stored, &now);
+        match found.and_then(|path| numbers.number(&path)) {
+            Some(number) => {
+                let count = out.profile.counts.entry(number).or_default();
+                *count = count.saturating_add(stored.count);
+            }
+            None => out.lost = out.lost.saturating_add(stored.count),
+        }
+    }
+    out
+}
+
+/// Blocks of an item by their ids, and those of the function with the same operations.
+fn same_blocks(item: &StoredItem, function: &Function) -> FxHashMap<u32, Block> {
+    let mut here: FxHashMap<u64, Option<Block>> = FxHashMap::default();
+    for &block in &function.layout {
+        let found = here.entry(block_shape(function, block));
+        found
+            .and_modify(|known| *known = None)
+            .or_insert(Some(block));
+    }
+    let mut there: FxHashMap<u64, Option<u32>> = FxHashMap::default();
+    for block in item.blocks.iter().filter(|block| block.shape != 0) {
+        let found = there.entry(block.shape);
+        found
+            .and_modify(|known| *known = None)
+            .or_insert(Some(block.id));
+    }
+    let both = there.into_iter().filter_map(|(shape, id)| {
+        let block = here.get(&shape).copied().flatten()?;
+        Some((id?, block))
+    });
+    both.collect()
+}
+
+/// A stored path with the nodes of a graph; edges keep their numbers.
+fn path(
+    graph: &PathGraph,
+    stored: &StoredPath,
+    now: &dyn Fn(u32) -> Option<usize>,
+) -> Option<Path> {
+    let nodes: Option<Vec<usize>> = stored.blocks.iter().map(|&id| now(id)).collect();
+    let nodes = nodes?;
+    let mut edges: Vec<usize> = stored.edges.iter().map(|&edge| edge as usize).collect();
+    let first = *nodes.first()?;
+    let ending = match edges.len().cmp(&nodes.len()) {
+        std::cmp::Ordering::Equal => Ending::Edge(edges.pop()?),
+        _ => Ending::Exit,
+    };
+    if edges.len() + 1 != nodes.len() || !stored.again && first != graph.entry {
+        return None;
+    }
+    Some(Path {
+        start: match stored.again {
+            true => Start::Behind(first),
+            false => Start::Entry,
+        },
+        nodes,
+        edges,
+        ending,
+    })
+}

@@ -1,0 +1,78 @@
+//! `lockstep paths`: the ways that lanes took through the functions of a file.
+
+use super::{CliError, DataFormat, PathsArgs, input};
+use crate::db::{self, Database};
+use crate::derive::paths::{NoPaths, paths as found};
+use crate::documents::line_column;
+use crate::program;
+use crate::views::paths::{reason, report};
+use serde_json::{Value, json};
+use std::io::Write;
+
+pub(super) fn paths(args: &PathsArgs) -> Result<u8, CliError> {
+    let mut db = Database::default();
+    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let name = args.item.as_deref();
+    let (items, without) = found(&db, file, name);
+    if let Some(name) = name
+        && items.is_empty()
+        && without.is_empty()
+    {
+        return Err(input::no_such_item(&db, file, &args.file, name));
+    }
+    let path = args.file.display();
+    let unusable = |reason: &&NoPaths| matches!(reason, NoPaths::NoProfile | NoPaths::Unusable(..));
+    if let Some(why) = without.iter().find(unusable) {
+        return Err(CliError::Usage(format!("{path}: {}", reason(why))));
+    }
+    let mut out = std::io::stdout().lock();
+    match args.format {
+        DataFormat::Json => {
+            let paths: Vec<Value> = items
+                .iter()
+                .flat_map(|item| {
+                    item.rows.iter().map(|row| {
+                        json!({
+                            "item": item.name.as_str(),
+                            "count": row.count,
+                            "share": row.share,
+                            "again": row.again,
+                            "lines": row.lines,
+                        })
+                    })
+                })
+                .collect();
+            let functions: Vec<Value> = items
+                .iter()
+                .map(|item| {
+                    json!({
+                        "item": item.name.as_str(),
+                        "entries": item.entries,
+                        "possible": item.possible,
+                        "lost": item.lost,
+                        "exact": item.exact,
+                    })
+                })
+                .collect();
+            let refused: Vec<String> = without.iter().map(reason).collect();
+            let all = json!({
+                "version": 1, "paths": paths, "functions": functions, "refused": refused,
+            });
+            writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        }
+        DataFormat::Text => {
+            let text = program::text(file.source(&db));
+            for item in &items {
+                let (line, column) = line_column(text, db::line_index(&db, file), item.head.start);
+                write!(out, "{path}:{line}:{column}: {}", report(item, args.all))?;
+            }
+            for why in &without {
+                writeln!(out, "{path}: {}", reason(why))?;
+            }
+            if items.is_empty() && without.is_empty() {
+                writeln!(out, "{path}: the profile has no paths of its functions")?;
+            }
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,85 @@
+//! Counts the ways that lanes take through function 0 of a module.
+//!
+//! A lane's path under way is a node and a sum; it is counted where it ends. Lanes of workgroups that are done are forgotten;
+//! a path that the run's end cuts off is not counted. Calls of the function by itself are not followed.
+
+use facts::paths::{PathGraph, PathNumbers, PathProfile, Walk};
+use ir::Function;
+use ir::entity::Entity;
+use oracle::interp::{Instance, lanes};
+use rustc_hash::FxHashMap;
+
+/// Counts paths of lanes.
+#[derive(Debug)]
+pub(super) struct PathRecorder {
+    /// `None`: there are more paths than numbers.
+    numbers: Option<PathNumbers>,
+    profile: PathProfile,
+    /// The workgroup that runs.
+    workgroup: u64,
+    /// By warp and lane.
+    walks: FxHashMap<(u32, u32), Walk>,
+}
+
+impl PathRecorder {
+    pub(super) fn new(function: &Function) -> Self {
+        PathRecorder {
+            numbers: PathNumbers::new(PathGraph::of(function)).ok(),
+            profile: PathProfile::default(),
+            workgroup: 0,
+            walks: FxHashMap::default(),
+        }
+    }
+
+    /// Lanes begin a block: at the entry their paths begin, where the function is left they end.
+    pub(super) fn block(&mut self, instance: &Instance<'_>) {
+        let Some(numbers) = self.numbers.as_ref().filter(|_| is_own(instance)) else {
+            return;
+        };
+        if self.workgroup != instance.workgroup_index {
+            self.workgroup = instance.workgroup_index;
+            self.walks.clear();
+        }
+        let graph = numbers.graph();
+        let node = instance.block.index();
+        let leaves = graph.successors[node].is_empty();
+        if node != graph.entry && !leaves {
+            return;
+        }
+        for lane in lanes(instance.mask) {
+            let key = (instance.warp, lane);
+            if node == graph.entry && !self.walks.contains_key(&key) {
+                self.walks.insert(key, numbers.enter());
+            }
+            if leaves && let Some(walk) = self.walks.remove(&key) {
+                self.profile.count(numbers.leave(walk));
+            }
+        }
+    }
+
+    /// Lanes take the edges of a block.
+    pub(super) fn branch(&mut self, instance: &Instance<'_>, taken: &[u64]) {
+        let Some(numbers) = self.numbers.as_ref().filter(|_| is_own(instance)) else {
+            return;
+        };
+        for (edge, &mask) in taken.iter().enumerate() {
+            for lane in lanes(mask) {
+                let Some(walk) = self.walks.get_mut(&(instance.warp, lane)) else {
+                    continue;
+                };
+                debug_assert_eq!(walk.node, instance.block.index(), "lanes walk along edges");
+                if let Some(number) = numbers.step(walk, edge) {
+                    self.profile.count(number);
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Option<(PathNumbers, PathProfile)> {
+        Some((self.numbers?, self.profile))
+    }
+}
+
+fn is_own(instance: &Instance<'_>) -> bool {
+    instance.function == 0 && instance.depth == 0
+}

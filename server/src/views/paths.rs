@@ -1,0 +1,94 @@
+//! The paths of functions in words.
+
+use super::zeros::unusable;
+use crate::derive::paths::{ItemPaths, NoPaths, PathRow};
+use std::fmt::Write;
+
+/// Paths of a function that a text lists.
+const LISTED: usize = 20;
+
+/// The paths of a function as a table, the most frequent first.
+pub fn report(paths: &ItemPaths, all: bool) -> String {
+    let mut out = String::new();
+    let taken = paths.rows.len();
+    let _ = writeln!(
+        out,
+        "{}: {taken} of {} {} taken, {} {} by lanes",
+        paths.name,
+        paths.possible,
+        plural(paths.possible, "path"),
+        paths.entries,
+        match paths.entries {
+            1 => "entry",
+            _ => "entries",
+        }
+    );
+    if !paths.exact {
+        let _ = writeln!(
+            out,
+            "  the code has changed since it was profiled: {} of the paths that lanes took are not found again",
+            paths.lost
+        );
+    } else if paths.lost > 0 {
+        let _ = writeln!(out, "  {} times others, which were not kept", paths.lost);
+    }
+    let shown = match all {
+        true => taken,
+        false => taken.min(LISTED),
+    };
+    let _ = writeln!(out, "       count   share  lines");
+    for row in &paths.rows[..shown] {
+        let _ = writeln!(
+            out,
+            "  {:>10}  {:>5.1} %  {}",
+            row.count,
+            100.0 * row.share,
+            way(row)
+        );
+    }
+    let rest: u64 = paths.rows[shown..].iter().map(|row| row.count).sum();
+    if rest > 0 {
+        let _ = writeln!(out, "  {:>10}  in {} more: --all", rest, taken - shown);
+    }
+    out
+}
+
+fn plural(count: u64, word: &str) -> String {
+    match count {
+        1 => word.to_owned(),
+        _ => format!("{word}s"),
+    }
+}
+
+/// `5-8, 10, 14`; of another iteration `again 9-12`.
+fn way(row: &PathRow) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &line in &row.lines {
+        match ranges.last_mut() {
+            Some((_, last)) if line == *last + 1 => *last = line,
+            _ => ranges.push((line, line)),
+        }
+    }
+    let texts = ranges.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    let lines = texts.collect::<Vec<_>>().join(", ");
+    match (row.again, lines.is_empty()) {
+        (_, true) => "no line of its own".to_owned(),
+        (true, false) => format!("again {lines}"),
+        (false, false) => lines,
+    }
+}
+
+/// The reason why there are no paths.
+pub fn reason(reason: &NoPaths) -> String {
+    match reason {
+        NoPaths::NoProfile => {
+            "there is no profile: `lockstep profile FILE` runs it on described inputs, which `--describe` begins".to_owned()
+        }
+        NoPaths::Unusable(path, why) => format!("{}: {}", path.display(), unusable(why)),
+        NoPaths::NotRun(name) => format!("the profile has no paths of `{name}`"),
+        NoPaths::Numbers(name, refusal) => format!("`{name}`: {refusal}"),
+    }
+}

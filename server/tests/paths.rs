@@ -1,0 +1,161 @@
+//! `lockstep paths`: the ways that lanes took, from a run on described inputs to a table and JSON.
+
+#[path = "support/command.rs"]
+mod command;
+
+use command::{Place, errors, json, lockstep, text};
+use serde_json::Value;
+
+/// Each thread follows a list down to its end.
+const WALK: &str = "__global__ void walk(const int* next, const float* weight, float* out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    float sum = 0.0f;
+    int at = i;
+    while (at >= 0) {
+        float w = weight[at];
+        if (w > 0.5f)
+            sum += w * w;
+        else
+            sum -= w;
+        at = next[at];
+    }
+    out[i] = sum;
+}
+";
+
+/// Element `i` leads to `i - 1`, and weighs 0 up to the eighth element and 1 behind it.
+const INPUTS: &str = r#"item = "walk"
+[launch]
+threads = [64]
+block = [32, 1, 1]
+[values]
+n = 40
+[buffers.next]
+type = "i32"
+count = 64
+fill = "sequence"
+start = -1
+step = 1
+[buffers.weight]
+type = "f32"
+count = 64
+fill = "sequence"
+start = 0
+step = 0.0625
+[buffers.out]
+type = "f32"
+count = 64
+"#;
+
+fn profiled(name: &str) -> (Place, String) {
+    let place = Place::new(name);
+    let file = place.file("walk.cu", WALK);
+    let inputs = place.file("walk.toml", INPUTS);
+    text(&lockstep(&[
+        "profile",
+        &file,
+        "--inputs",
+        &inputs,
+        "--no-config",
+    ]));
+    (place, file)
+}
+
+fn count(all: &[Value], of: &dyn Fn(&Value) -> bool) -> u64 {
+    let found = all.iter().filter(|path| of(path));
+    found.filter_map(|path| path["count"].as_u64()).sum()
+}
+
+fn passes(path: &Value, line: u64) -> bool {
+    let lines = path["lines"].as_array().expect("lines");
+    lines.iter().any(|known| known.as_u64() == Some(line))
+}
+
+#[test]
+fn lanes_are_counted_on_each_way() {
+    let (_place, file) = profiled("paths");
+    let report = json(&lockstep(&[
+        "paths",
+        &file,
+        "--no-config",
+        "--format",
+        "json",
+    ]));
+    let function = &report["functions"][0];
+    assert_eq!(function["item"], "walk");
+    assert_eq!(function["entries"], 64);
+    assert_eq!(function["lost"], 0);
+    assert_eq!(function["exact"], true);
+    let all = report["paths"].as_array().expect("paths").clone();
+    // 24 threads have nothing to do; the others leave the loop once each, behind line 15.
+    assert_eq!(count(&all, &|path| passes(path, 16)), 40);
+    let early = |path: &Value| path["again"] == false && !passes(path, 8);
+    assert_eq!(count(&all, &early), 24);
+    // Thread i is at i + 1 elements: 820 in all, of which those up to the eighth are 9 for each of the threads from 8 on.
+    let light: u64 = (0..40).map(|thread: u64| (thread + 1).min(9)).sum();
+    assert_eq!(count(&all, &|path| passes(path, 13)), light);
+    assert_eq!(count(&all, &|path| passes(path, 11)), 820 - light);
+    let shares: f64 = all.iter().filter_map(|path| path["share"].as_f64()).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    let counts: Vec<u64> = all
+        .iter()
+        .filter_map(|path| path["count"].as_u64())
+        .collect();
+    assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
+    let words = text(&lockstep(&[
+        "paths",
+        &file,
+        "--no-config",
+        "--item",
+        "walk",
+    ]));
+    assert!(words.contains("walk.cu:1:17: walk: "), "{words}");
+    assert!(words.contains("64 entries by lanes"), "{words}");
+    assert!(words.contains(" again "), "{words}");
+}
+
+/// Another name changes no path, another statement those through it alone.
+#[test]
+fn paths_are_found_again_after_edits() {
+    let (place, file) = profiled("edited");
+    let of = |text: &str| {
+        place.file("walk.cu", text);
+        let report = json(&lockstep(&[
+            "paths",
+            &file,
+            "--no-config",
+            "--format",
+            "json",
+        ]));
+        let all = report["paths"].as_array().expect("paths").clone();
+        (report["functions"][0].clone(), all)
+    };
+    let (before, all) = of(WALK);
+    let (function, renamed) =
+        of(&WALK
+            .replace("sum", "total")
+            .replacen("float total", "\n    float total", 1));
+    assert_eq!(function["exact"], true);
+    assert_eq!(renamed.len(), all.len());
+    assert_eq!(count(&renamed, &|_| true), count(&all, &|_| true));
+    let (function, edited) = of(&WALK.replace("sum -= w;", "sum -= w * 3.0f;"));
+    assert_eq!(function["exact"], false);
+    let light: u64 = (0..40).map(|thread: u64| (thread + 1).min(9)).sum();
+    assert_eq!(function["lost"], light);
+    assert_eq!(count(&edited, &|path| passes(path, 11)), 820 - light);
+    assert_eq!(before["entries"], 64);
+}
+
+#[test]
+fn without_a_profile_it_says_how_to_make_one() {
+    let place = Place::new("none");
+    let file = place.file("walk.cu", WALK);
+    let said = errors(&lockstep(&["paths", &file, "--no-config"]));
+    assert!(said.contains("there is no profile"), "{said}");
+    let (_place, file) = profiled("other");
+    let said = errors(&lockstep(&["paths", &file, "--no-config", "--item", "run"]));
+    assert!(said.contains("there is no function `run`"), "{said}");
+}
