@@ -2,15 +2,20 @@
 //! several rewritings the one that it spills least of is proposed, none where it spills as much as before.
 //!
 //! ```text
-//! loops not unrolled, values parked:   0  0, all loops  1  2  4  8  16 ..  1 ..
+//! loops not unrolled, values parked:   0  0, all loops  1  2  4  8  16 ..  1 ..     allocated by us: 32, 36 .. registers
 //! bytes spilled:                     160            96  …
 //! ```
+//!
+//! Values are parked, or our own allocator decides what lives where ([`codegen::target::ptx::machine::fit`]): what it loads from
+//! and stores to local memory counts as spilled.
 //!
 //! Fewer bytes are no gain where values that a loop reads are parked instead of others that it does not: where a disassembler
 //! stands beside the assembler, machine code that costs more by the estimate of [`crate::sass`] is no proposal.
 //!
 //! Sizes of workgroups that are not known are no reason to lower occupancy: shared memory that is taken leaves as many
 //! workgroups of any usual size on a multiprocessor as the registers allow.
+
+mod search;
 
 use crate::db::{self, Db, File};
 use crate::derive::figures::target_of;
@@ -19,8 +24,9 @@ use crate::program;
 use crate::ptxas::{self, PtxasError, Report};
 use codegen::Refusal;
 use codegen::machine::Gpu;
-use codegen::target::ptx::machine::fit::{Budget, Made};
+use codegen::target::ptx::machine::fit::Made;
 use codegen::target::ptx::machine::park::{Kernel, Parking};
+use search::Search;
 use std::path::Path;
 
 /// A rewriting that the assembler spills less of.
@@ -29,10 +35,22 @@ pub struct Proposal {
     pub made: Made,
     /// Loops that the assembler is told not to unroll.
     pub rolled: usize,
+    pub way: Way,
     pub before: Report,
     pub after: Report,
+    /// Bytes of local memory that the rewriting itself loads and stores, apart from what the assembler spills.
+    pub own_bytes: u32,
     /// Texts that the assembler was given.
     pub tried: u32,
+}
+
+/// The ways to rewrite a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// So many values are parked in shared memory; the assembler allocates.
+    Parked(usize),
+    /// Our allocator, with so many registers.
+    Allocated(u16),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -63,10 +81,6 @@ pub enum ParkedError {
 const SIZE: &str = "; with a known workgroup size (`.maxntid`, or `block` in lockstep.toml), values that differ between \
                     lanes could be parked, too";
 const SLOWER: &str = " that does not cost more in loops than it saves";
-/// The most steps that are tried, and rewritings without a gain after which a row of them ends.
-const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 96];
-const PATIENCE: u32 = 3;
-
 /// What judges.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge<'a> {
@@ -129,10 +143,7 @@ pub fn spill_less(
     if before.spilled() == 0 {
         return Err(ParkedError::NothingSpilled(judge.words));
     }
-    let budget = Budget {
-        shared_bytes: kernel.spare_shared(judge.words),
-        ..kernel.budget(judge.words)
-    };
+    let budget = kernel.spared(judge.words, judge.words);
     // As the estimate of registers has it: 4/5 of the live words and six.
     let limit = u32::from(judge.words).saturating_sub(6) * 5 / 4;
     let start = || {
@@ -146,17 +157,10 @@ pub fn spill_less(
         };
         Parking::new(parked, &kernel.early(), limit)
     };
-    let mut search = Search {
-        assembled: &assembled,
-        best: None,
-        least: (before.spilled(), 0, 0),
-        rate: before.weight.and_then(|weight| weight.rate()),
-        tried: 1,
-        slower: 0,
-    };
+    let mut search = Search::new(&assembled, &before);
     let loops = start()?.loops();
     if !loops.is_empty() {
-        search.judge(&start()?, &loops)?;
+        search.parked(&start()?, &loops)?;
     }
     for rolled in [&loops[..], &[]] {
         if rolled.is_empty() && search.least.0 == 0 {
@@ -166,6 +170,7 @@ pub fn spill_less(
     }
     search.fewer_values(&start)?;
     search.fewer_loops(&start)?;
+    search.allocated(kernel, judge.words, &loops)?;
     let tried = search.tried;
     let Some(best) = search.best else {
         return Err(ParkedError::NoBetter {
@@ -179,8 +184,10 @@ pub fn spill_less(
     Ok(Proposal {
         made: best.made,
         rolled: best.rolled.len(),
+        way: best.way,
         before,
         after: best.after,
+        own_bytes: best.own_bytes,
         tried,
     })
 }
@@ -205,120 +212,4 @@ fn limited(kernel: &Prepared, own: &str, words: u16) -> String {
         out.replace_range(start..end, &" ".repeat(end - start));
     }
     out
-}
-
-struct Found {
-    made: Made,
-    rolled: Vec<u32>,
-    parked: usize,
-    after: Report,
-}
-
-struct Search<'a> {
-    assembled: &'a dyn Fn(&str) -> Result<Report, PtxasError>,
-    best: Option<Found>,
-    /// Bytes spilled, bytes of shared memory taken, loops that are not unrolled.
-    least: (u32, u32, usize),
-    /// Issue slots for each instruction that stays, as the kernel is.
-    rate: Option<f64>,
-    tried: u32,
-    slower: u32,
-}
-
-impl Search<'_> {
-    /// Returns true where the assembler spills less of it, or as much with less, and where it costs no more than before as far as its
-    /// machine code tells.
-    fn judge(&mut self, parking: &Parking<'_>, rolled: &[u32]) -> Result<bool, ParkedError> {
-        let made = parking.made(rolled);
-        self.tried += 1;
-        let after = (self.assembled)(&made.text)?;
-        let cost = (after.spilled(), made.shared_bytes, rolled.len());
-        let rate = after.weight.and_then(|weight| weight.rate());
-        let slower = matches!((rate, self.rate), (Some(rate), Some(before)) if rate > before);
-        let better = cost < self.least && !slower;
-        self.slower += u32::from(cost < self.least && slower);
-        if better {
-            self.least = cost;
-            self.best = Some(Found {
-                made,
-                rolled: rolled.to_vec(),
-                parked: parking.count(),
-                after,
-            });
-        }
-        Ok(better)
-    }
-
-    /// More and more values parked.
-    fn row(&mut self, mut parking: Parking<'_>, rolled: &[u32]) -> Result<(), ParkedError> {
-        let mut waited = 0;
-        for steps in STEPS {
-            let mut more = true;
-            while more && parking.count() < steps {
-                more = parking.step();
-            }
-            if parking.count() == 0 {
-                return Ok(());
-            }
-            let slower = self.slower;
-            // What costs too much may be worth it with more values.
-            let gains = self.judge(&parking, rolled)? || self.slower > slower;
-            waited = if gains { 0 } else { waited + 1 };
-            if !more || self.least.0 == 0 || waited > PATIENCE {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Fewer values than the best rewriting parks, as long as no more is spilled.
-    fn fewer_values<'p>(
-        &mut self,
-        start: &dyn Fn() -> Result<Parking<'p>, Refusal>,
-    ) -> Result<(), ParkedError> {
-        let Some(best) = &self.best else {
-            return Ok(());
-        };
-        let rolled = best.rolled.clone();
-        let mut high = best.parked;
-        let mut low = STEPS
-            .into_iter()
-            .rev()
-            .find(|&steps| steps < high)
-            .unwrap_or(0);
-        while low + 1 < high {
-            let middle = low + (high - low) / 2;
-            let mut parking = start()?;
-            while parking.count() < middle && parking.step() {}
-            if self.judge(&parking, &rolled)? {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        Ok(())
-    }
-
-    /// Loops of the best rewriting that may be unrolled all the same.
-    fn fewer_loops<'p>(
-        &mut self,
-        start: &dyn Fn() -> Result<Parking<'p>, Refusal>,
-    ) -> Result<(), ParkedError> {
-        let Some(best) = &self.best else {
-            return Ok(());
-        };
-        let (mut rolled, parked) = (best.rolled.clone(), best.parked);
-        if rolled.is_empty() {
-            return Ok(());
-        }
-        let mut parking = start()?;
-        while parking.count() < parked && parking.step() {}
-        for label in rolled.clone() {
-            let fewer: Vec<u32> = rolled.iter().copied().filter(|&own| own != label).collect();
-            if self.judge(&parking, &fewer)? {
-                rolled = fewer;
-            }
-        }
-        Ok(())
-    }
 }

@@ -22,6 +22,8 @@ pub struct Weight {
     pub work: f64,
     /// Accesses to local memory.
     pub local: f64,
+    /// Bytes of a lane that the instructions among them load and store, each counted once.
+    pub local_bytes: u32,
 }
 
 /// Issue slots of a load from local memory, of a store to it, and of an access to shared memory, chosen by the times of three kernels
@@ -97,6 +99,7 @@ pub fn weigh(listing: &str, entry: &str) -> Option<Weight> {
         out.cost += count * slots;
         if matches!(name, "LDL" | "STL") {
             out.local += count;
+            out.local_bytes += width(text);
         }
         if is_work(name) {
             out.work += count;
@@ -115,6 +118,19 @@ fn opcode(text: &str) -> &str {
         None => text,
     };
     text.split(['.', ' ', ';']).next().unwrap_or("")
+}
+
+/// Bytes of a lane that an access moves.
+fn width(text: &str) -> u32 {
+    let name = text.split_once(" [").map_or(text, |(front, _)| front);
+    let has = |word: &str| name.split(['.', ' ']).any(|own| own == word);
+    match () {
+        () if has("128") => 16,
+        () if has("64") => 8,
+        () if has("U16") || has("S16") => 2,
+        () if has("U8") || has("S8") => 1,
+        () => 4,
+    }
 }
 
 /// The label that a branch leads to.
@@ -168,6 +184,7 @@ mod tests {
     fn loops_count_tenfold() {
         let found = weigh(LISTING, "k").expect("code");
         assert_eq!(found.local, 100.0);
+        assert_eq!(found.local_bytes, 4);
         assert_eq!(found.work, 10.0 + 100.0);
         // Outside: the move, the exit and the last branch; once around: the load and the branch; twice: three, of which one is local.
         assert_eq!(found.cost, 3.0 + 10.0 * 2.0 + 100.0 * (1.5 + 1.0 + 1.0));
@@ -178,5 +195,18 @@ mod tests {
     fn code_without_work_has_no_rate() {
         let found = weigh(LISTING, "other").expect("code");
         assert_eq!((found.cost, found.rate()), (5.0, None));
+    }
+
+    #[test]
+    fn accesses_have_widths() {
+        for (text, bytes) in [
+            ("STL [R1+0x8], R2 ;", 4),
+            ("@P0 LDL.64 R2, [R1] ;", 8),
+            ("LDL.LU.128 R4, [R1+0x64] ;", 16),
+            ("STL.U8 [R1], R2 ;", 1),
+            ("LDL.S16 R2, [R1+0x10] ;", 2),
+        ] {
+            assert_eq!(width(text), bytes, "{text}");
+        }
     }
 }

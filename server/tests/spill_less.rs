@@ -109,6 +109,68 @@ fn what_costs_more_in_a_loop_is_no_gain() {
     assert!(judged < unjudged, "{judged} {unjudged}");
 }
 
+/// A kernel without a known workgroup, whose inner loop works on 18 values of each lane and whose outer one reads eight more.
+fn of_each_lane() -> String {
+    let mut out = String::from(
+        ".version 8.0\n.target sm_80\n.address_size 64\n\n\
+         .visible .entry lanes(.param .u64 from, .param .u64 to, .param .u32 n)\n{\n\
+         \t.reg .pred %p<2>;\n\t.reg .f32 %f<200>;\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\
+         \tld.param.u64 %rd1, [from];\n\tld.param.u64 %rd2, [to];\n\tld.param.u32 %r1, [n];\n\
+         \tmov.u32 %r2, %tid.x;\n\tmul.wide.u32 %rd3, %r2, 4;\n\tadd.s64 %rd4, %rd2, %rd3;\n\
+         \tadd.s64 %rd5, %rd1, %rd3;\n",
+    );
+    for number in 0..26 {
+        let _ = writeln!(out, "\tld.global.f32 %f{number}, [%rd5+{}];", 4096 * number);
+    }
+    out.push_str(
+        "\tmov.u32 %r3, 0;\n\tmov.f32 %f199, 0f00000000;\n$outer:\n\tmov.u32 %r4, 0;\n$inner:\n",
+    );
+    for number in 0..18 {
+        let (a, b) = ((number + 1) % 18, (number + 3) % 18);
+        let _ = writeln!(out, "\tfma.rn.f32 %f{number}, %f{a}, %f{number}, %f{b};");
+    }
+    let next = |count: &str, label: &str| {
+        format!(
+            "\tadd.s32 {count}, {count}, 1;\n\tsetp.lt.s32 %p1, {count}, %r1;\n\t@%p1 bra {label};\n"
+        )
+    };
+    out.push_str(&next("%r4", "$inner"));
+    for number in 0..26 {
+        let _ = writeln!(out, "\tfma.rn.f32 %f199, %f{number}, %f199, %f{number};");
+    }
+    out.push_str(&next("%r3", "$outer"));
+    out.push_str("\tst.global.f32 [%rd4], %f199;\n\tret;\n}\n");
+    out
+}
+
+/// Values of which there is one a lane can't be parked where the workgroup may be of any size; our allocator leaves the assembler
+/// less to spill all the same, and what it keeps in local memory itself counts.
+#[test]
+fn our_allocator_is_a_rewriting_too() {
+    if !has_assembler() {
+        return;
+    }
+    let place = Place::new("spill-allocated");
+    let file = place.file("lanes.ptx", of_each_lane());
+    let options = ["--no-config", "--budget", "32", "--spill-less"];
+    let report = json(&lockstep(
+        &[&["code", &file][..], &options, &["--format", "json"]].concat(),
+    ));
+    let kernel = &report["kernels"][0];
+    assert!(kernel["allocated"].is_u64(), "{kernel:#}");
+    let number = |of: &serde_json::Value| of.as_u64().expect("a number");
+    let after = &kernel["after"];
+    let left = number(&after["spill_stores"]) + number(&after["spill_loads"]);
+    assert!(
+        left + number(&kernel["slot_bytes"]) < number(&kernel["spilled"]),
+        "{kernel:#}"
+    );
+    assert!(!kernel["parked"].as_array().expect("a list").is_empty());
+    // The text has the registers that it was allocated for, and the loops that it had.
+    let made = report["text"].as_str().expect("text");
+    assert!(!made.contains("%f199") && made.contains("$inner") && made.contains("$outer"));
+}
+
 fn has_assembler() -> bool {
     let found = std::env::var_os("LOCKSTEP_PTXAS").is_some();
     if !found {

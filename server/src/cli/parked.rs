@@ -6,7 +6,7 @@ use super::{CliError, CodeArgs, input};
 use crate::db::{self, Database, File};
 use crate::derive::figures::target_of;
 use crate::derive::fitted::prepared;
-use crate::parked::{Judge, ParkedError, Proposal, spill_less as propose};
+use crate::parked::{Judge, ParkedError, Proposal, Way, spill_less as propose};
 use crate::program;
 use crate::ptxas::Report;
 use serde_json::{Value, json};
@@ -77,17 +77,23 @@ fn line(proposal: &Proposal) -> String {
     let Proposal {
         made,
         rolled,
+        way,
         before,
         after,
+        own_bytes,
         ..
     } = proposal;
     let mut by = Vec::new();
-    if !made.spilled.is_empty() {
-        by.push(format!(
-            "{} values parked in {} bytes of shared memory",
-            made.spilled.len(),
-            made.shared_bytes
-        ));
+    let (values, shared) = (made.spilled.len(), made.shared_bytes);
+    match way {
+        Way::Parked(0) => {}
+        Way::Parked(_) => by.push(format!(
+            "{values} values parked in {shared} bytes of shared memory"
+        )),
+        Way::Allocated(words) => by.push(format!(
+            "allocated for {words} registers, {values} values elsewhere, {shared} bytes of shared memory, {own_bytes} \
+             bytes loaded from and stored to slots in local memory"
+        )),
     }
     if *rolled > 0 {
         by.push(format!("{rolled} loops not unrolled"));
@@ -122,6 +128,11 @@ fn row(name: &str, proposal: &Proposal) -> Value {
         "spilled": proposal.before.spilled(),
         "before": report(&proposal.before),
         "after": report(&proposal.after),
+        "allocated": match proposal.way {
+            Way::Parked(_) => None,
+            Way::Allocated(words) => Some(words),
+        },
+        "slot_bytes": proposal.own_bytes,
         "parked": values.collect::<Value>(),
         "rolled_loops": proposal.rolled,
         "shared_bytes": proposal.made.shared_bytes,

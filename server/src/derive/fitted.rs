@@ -6,7 +6,7 @@ use codegen::Refusal;
 use codegen::machine::Gpu;
 use codegen::machine::occupancy::{Need, occupancy};
 use codegen::machine::schema::Key;
-use codegen::target::ptx::machine::fit::{Allocator, Budget, Made, fit};
+use codegen::target::ptx::machine::fit::{Allocator, Budget, Made, Source, fit};
 use codegen::target::ptx::machine::park::Workgroup;
 use codegen::target::ptx::machine::states::{State, states, together_by_statement};
 use codegen::target::ptx::machine::{Body, read};
@@ -66,18 +66,41 @@ impl Prepared {
             shared_bytes: self.shared_bytes,
         }
     }
+    /// The same, with shared memory that lowers no occupancy of a kernel in so many `registers`.
+    pub fn spared(&self, words: u16, registers: u16) -> Budget {
+        Budget {
+            shared_bytes: self.spare_shared(registers),
+            ..self.budget(words)
+        }
+    }
     /// Its values in so many words.
     ///
     /// # Errors
     /// As [`fit`].
     pub fn fitted(&self, words: u16, allocator: Allocator) -> Result<Made, Refusal> {
-        let mut budget = self.budget(words);
-        if allocator == Allocator::Lockstep {
-            budget.shared_bytes = self.spare_shared(words);
-        }
-        let (tree, body, states) = (&self.tree, &self.body, &self.states);
-        let early = self.early();
-        fit(tree, body, &self.text, allocator, states, &early, &budget)
+        let budget = match allocator {
+            Allocator::Lockstep => self.spared(words, words),
+            _ => self.budget(words),
+        };
+        self.within(&budget, allocator, &[])
+    }
+    /// Its values in a budget. An assembler is told not to unroll the loops of these labels.
+    ///
+    /// # Errors
+    /// As [`fit`].
+    pub fn within(
+        &self,
+        budget: &Budget,
+        allocator: Allocator,
+        rolled: &[u32],
+    ) -> Result<Made, Refusal> {
+        let source = Source {
+            tree: &self.tree,
+            body: &self.body,
+            text: &self.text,
+            rolled,
+        };
+        fit(source, allocator, &self.states, &self.early(), budget)
     }
     /// Bytes of shared memory that leave as many workgroups on a multiprocessor as so many registers allow.
     pub fn spare_shared(&self, words: u16) -> u32 {

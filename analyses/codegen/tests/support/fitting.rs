@@ -5,7 +5,7 @@
 use facts::{Method, Options, Scope};
 use lockstep_codegen::mir::liveness::Liveness;
 use lockstep_codegen::target::ptx::machine::check::Known;
-use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Made, fit};
+use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Made, Source, fit};
 use lockstep_codegen::target::ptx::machine::states::{State, states, together_by_statement};
 use lockstep_codegen::target::ptx::machine::{Body, read};
 use std::ops::Range;
@@ -87,16 +87,13 @@ impl Fittable {
     ) -> Result<Made, String> {
         let body = self.body.as_ref().map_err(String::clone)?;
         let early = |statement: u32| self.known.together[statement as usize];
-        fit(
-            &self.tree,
+        let source = Source {
+            tree: &self.tree,
             body,
             text,
-            allocator,
-            &self.states,
-            &early,
-            budget,
-        )
-        .map_err(|refusal| format!("{refusal}"))
+            rolled: &[],
+        };
+        fit(source, allocator, &self.states, &early, budget).map_err(|refusal| format!("{refusal}"))
     }
 }
 

@@ -5,7 +5,7 @@
 //! What is spilled where and by which code is the business of [`super::homes`].
 
 use super::homes::{Policy, Slots, once};
-use super::listing::{Listing, accepts, declarations};
+use super::listing::{Listing, accepts, declarations, rolled};
 use super::states::State;
 use super::{Body, Limits, Operation, spare};
 use crate::allocate::rounds::{self, Around};
@@ -13,7 +13,6 @@ use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
 use isa::ptx::{Class, Ptx, Register};
 use smol_str::ToSmolStr;
-use std::collections::BTreeMap;
 use syntax::ptx::PtxFunction;
 
 pub use super::homes::{Budget, Home, Spilled};
@@ -48,16 +47,14 @@ pub struct Made {
 /// # Errors
 /// Where one instruction names more registers than the budget has, and where registers are parameters or results.
 pub fn fit(
-    tree: &PtxFunction,
-    body: &Body,
-    text: &str,
+    source: Source<'_>,
     allocator: Allocator,
     states: &[State],
     early: &dyn Fn(u32) -> bool,
     budget: &Budget,
 ) -> Result<Made, Refusal> {
+    let Source { tree, body, .. } = source;
     accepts(tree)?;
-    let source = Source { tree, body, text };
     // A kernel alone knows its warps, and a shift numbers them.
     let knows = tree.entry && budget.lanes.is_power_of_two();
     if allocator == Allocator::Lockstep {
@@ -108,10 +105,13 @@ impl Budget {
 
 /// A function as it was read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
-    pub(super) tree: &'a PtxFunction,
-    pub(super) body: &'a Body,
-    pub(super) text: &'a str,
+pub struct Source<'a> {
+    pub tree: &'a PtxFunction,
+    pub body: &'a Body,
+    /// The item's.
+    pub text: &'a str,
+    /// Labels of loops, by their statements, that an assembler is told not to unroll.
+    pub rolled: &'a [u32],
 }
 
 impl Source<'_> {
@@ -146,7 +146,7 @@ impl Source<'_> {
             directive: None,
             declarations: declarations(registers),
             declares: false,
-            notes: BTreeMap::new(),
+            notes: rolled(self.rolled),
         };
         Made {
             text: listing.print(),

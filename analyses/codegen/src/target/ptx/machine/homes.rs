@@ -74,6 +74,8 @@ pub(super) struct Policy {
 pub struct Spilled {
     pub name: SmolStr,
     pub home: Home,
+    /// Of a lane.
+    pub bytes: u32,
     /// Places in the text that load and store it.
     pub loads: u32,
     pub stores: u32,
@@ -287,6 +289,7 @@ impl<'a> Slots<'a> {
             Spilled {
                 name: body.names[register.0 as usize].clone(),
                 home: self.homes[&register],
+                bytes: 4 * body.function.class(register).words().max(1),
                 loads,
                 stores,
             }

@@ -217,6 +217,12 @@ pub(super) fn accepts(tree: &PtxFunction) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Notes for the assembler behind the labels of loops that it leaves as they are.
+pub(super) fn rolled(labels: &[u32]) -> BTreeMap<u32, &'static str> {
+    let note = "\n\t.pragma \"nounroll\";";
+    labels.iter().map(|&label| (label, note)).collect()
+}
+
 /// Declarations of the registers that values have.
 pub(super) fn declarations(registers: &[Register]) -> String {
     let mut counts: BTreeMap<Class, u16> = BTreeMap::new();

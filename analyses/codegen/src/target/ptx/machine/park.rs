@@ -20,7 +20,7 @@ use super::crowd::{Crowd, Price};
 use super::fit::{Budget, Home, Made};
 use super::homes::{Policy, Slots, once};
 use super::invariant::{Invariant, invariants};
-use super::listing::{Listing, accepts};
+use super::listing::{self, Listing, accepts};
 use super::states::State;
 use super::{Body, Operation};
 use crate::mir::Virtual;
@@ -81,9 +81,6 @@ fn price(home: Home, _: Class) -> Option<Price> {
         store: access,
     })
 }
-
-/// A note for the assembler behind the label of a loop.
-const ROLLED: &str = "\n\t.pragma \"nounroll\";";
 
 impl<'a> Parking<'a> {
     /// Nothing parked yet. `early` tells of a statement whether all lanes of a warp execute it together, once; `limit` is the
@@ -254,7 +251,7 @@ impl<'a> Parking<'a> {
             names,
             declarations,
             declares: true,
-            notes: rolled.iter().map(|&label| (label, ROLLED)).collect(),
+            notes: listing::rolled(rolled),
         };
         Made {
             text: listing.print(),
