@@ -18,7 +18,7 @@ use ir::entity::{Entity, Inst, Value};
 use ir::function::Function;
 use ir::inst::*;
 use ir::numbers::{self, canonical, zero_extended};
-use ir::types::Type;
+use ir::types::{Space, Type};
 use smallvec::SmallVec;
 
 /// Computes a value for the lanes of `mask`; `f` reads lane `l` of a value at `values[base + l]`.
@@ -140,6 +140,25 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             }
             Op::ResourceElement { .. } => {
                 self.resource_element(warp, function, inst, mask)?;
+                Step::Next
+            }
+            Op::Asm { template, .. }
+                if asked_space(template).is_some() && !data.args.is_empty() =>
+            {
+                let space = asked_space(template);
+                let addresses = self.row(warp, data.args[0]);
+                let buffers = &self.launch.buffers;
+                let leads = |address: u64| match memory::resolve_generic(address) {
+                    (Space::Global, at) => {
+                        let number = memory::buffer_of(at).map(|(number, _)| number);
+                        let buffer = number.and_then(|number| buffers.get(number));
+                        buffer.map_or(Space::Global, |buffer| buffer.space)
+                    }
+                    (found, _) => found,
+                };
+                self.put(warp, data, 0, mask, |lane| {
+                    u64::from(Some(leads(addresses[lane])) == space)
+                });
                 Step::Next
             }
             Op::Unknown(_) | Op::CallUnknown { .. } | Op::Asm { .. } => {
@@ -537,6 +556,17 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         }
         let kind = EventKind::StandIn { what };
         self.event(group.id, warp, mask.trailing_zeros(), Some(inst), kind);
+    }
+}
+
+/// The space of which PTX asks whether a generic address leads there.
+fn asked_space(template: &str) -> Option<Space> {
+    match template.strip_prefix("isspacep.")? {
+        "global" => Some(Space::Global),
+        "const" => Some(Space::Constant),
+        "local" => Some(Space::Local),
+        "shared" | "shared::cta" => Some(Space::Shared),
+        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@ mod histories;
 mod memory_faults;
 mod paper_programs;
 mod person;
+mod spaces;
 mod stages;
 mod strange_launches;
 mod warps;
