@@ -49,43 +49,80 @@ impl<N: Entity> Default for Liveness<N> {
     }
 }
 
+/// The blocks in front of each one and behind it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Edges {
+    pub behind: Vec<SmallVec<[usize; 2]>>,
+    pub before: Vec<SmallVec<[usize; 4]>>,
+}
+
+impl Edges {
+    #[must_use]
+    pub fn of(code: &impl Code) -> Edges {
+        let count = code.blocks();
+        let mut out = Edges {
+            behind: vec![SmallVec::new(); count],
+            before: vec![SmallVec::new(); count],
+        };
+        for block in 0..count {
+            code.successors(block, &mut |next| {
+                out.behind[block].push(next);
+                out.before[next].push(block);
+            });
+        }
+        out
+    }
+}
+
 impl<N: Entity> Liveness<N> {
     #[must_use]
     pub fn of(code: &impl Code<Name = N>) -> Self {
+        Liveness::along(code, &Edges::of(code))
+    }
+
+    /// The same, with the edges of the code.
+    #[must_use]
+    pub fn along(code: &impl Code<Name = N>, edges: &Edges) -> Self {
         let (count, names) = (code.blocks(), code.names());
         let mut out = Liveness {
             starts: vec![EntitySet::with_len(names); count],
             ends: vec![EntitySet::with_len(names); count],
         };
-        let mut behind: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); count];
-        let mut before: Vec<SmallVec<[usize; 4]>> = vec![SmallVec::new(); count];
-        for (block, behind) in behind.iter_mut().enumerate() {
-            code.successors(block, &mut |next| {
-                behind.push(next);
-                before[next].push(block);
-            });
-        }
-        let mut work: Vec<usize> = (0..count).collect();
-        let mut waiting = vec![true; count];
+        out.grow(code, edges, (0..count).collect(), &mut |_| {});
+        out
+    }
+
+    /// Solves on from blocks in which more is read than before; nothing else has changed. `each` gets blocks whose sets have
+    /// grown, some of them several times.
+    pub fn grow(
+        &mut self,
+        code: &impl Code<Name = N>,
+        edges: &Edges,
+        mut work: Vec<usize>,
+        each: &mut dyn FnMut(usize),
+    ) {
+        let mut waiting = vec![false; edges.behind.len()];
+        work.iter().for_each(|&block| waiting[block] = true);
         while let Some(block) = work.pop() {
             waiting[block] = false;
-            let (starts, end) = (&out.starts, &mut out.ends[block]);
-            for &next in &behind[block] {
+            let (starts, end) = (&self.starts, &mut self.ends[block]);
+            for &next in &edges.behind[block] {
                 end.union_with(&starts[next]);
             }
             code.leave(block, end);
             let mut live = end.clone();
             code.cross(block, &mut live, starts);
-            if live != out.starts[block] {
-                out.starts[block] = live;
-                for &block in &before[block] {
+            if live != self.starts[block] {
+                self.starts[block] = live;
+                each(block);
+                for &block in &edges.before[block] {
+                    each(block);
                     if !std::mem::replace(&mut waiting[block], true) {
                         work.push(block);
                     }
                 }
             }
         }
-        out
     }
 }
 

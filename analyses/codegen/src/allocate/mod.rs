@@ -20,6 +20,7 @@ mod coalesce;
 pub(crate) mod colour;
 mod hoist;
 mod jumps;
+pub(crate) mod named;
 pub mod rounds;
 mod scan;
 mod simplify;

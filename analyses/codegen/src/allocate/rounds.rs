@@ -12,6 +12,7 @@
 //! Source: Poletto, Sarkar, *Linear Scan Register Allocation* (TOPLAS 1999); Belady's choice and spilling everywhere as in
 //! Sampaio et al., *Divergence Analysis* (TOPLAS 2013), section 4.
 
+use super::named::Occurrences;
 use super::scan::{self, Choice, Place};
 use super::split::{cuts, split};
 use crate::mir::function::{Function, Operation, Virtual};
@@ -82,6 +83,7 @@ pub fn fit<T: Target>(
     homes: &mut dyn Homes<T>,
 ) -> Result<Fitted<T>, Refusal> {
     let mut around = unchanged(function);
+    let mut occurrences = Occurrences::of(function);
     let mut fixed: FxHashSet<Virtual> = kept.iter().copied().collect();
     let mut spilled = Vec::new();
     loop {
@@ -104,8 +106,13 @@ pub fn fit<T: Target>(
         }
         for &one in &away {
             let before = function.registers.len() as u32;
-            let cuts = cuts(function, one, &[], &[], &|_, _| false);
+            let named = occurrences.named(one);
+            let cuts = cuts(named, &[], &[], &|_, range| range.is_empty());
             split(function, one, &cuts, &mut around, homes);
+            for cuts in cuts.chunk_by(|a, b| a.block == b.block) {
+                let block = cuts[0].block;
+                occurrences.moved(block, &around[block as usize]);
+            }
             // What homes use on the way lives as shortly as the stand-ins.
             fixed.extend((before..function.registers.len() as u32).map(Virtual));
         }

@@ -6,13 +6,16 @@
 //! v6 = ..; store v6; ..; v7 = load; v4 = add v3, v7; v5 = mul v4, v7      v7 may be held between its two reads
 //! ```
 //!
-//! `held` tells of an operation whether the register may stay behind it. Where it never does, this is spilling everywhere. A
+//! `held` tells of operations whether the register may stay behind them. Where it never does, this is spilling everywhere. A
 //! register that is held at the end of a block is there in a block that only this one leads to, and in a loop that the
 //! block alone enters, if the loop has room for it.
 
+use super::named::Occurrence;
 use super::rounds::{Around, Homes};
 use crate::mir::Target;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// An operation that names the value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,64 +69,101 @@ pub(crate) struct Held<'l> {
     pub(crate) blocks: &'l [u32],
 }
 
-/// The last operation of a block that is one of the function that was given, by its number now.
-pub(crate) fn last_own<T: Target>(rows: &[Around<T>]) -> Option<u32> {
-    let last = rows.last()?;
-    let front = rows[..rows.len() - 1].iter();
-    let count: usize = front
-        .map(|row| row.before.len() + 1 + row.after.len())
-        .sum();
-    Some((count + last.before.len()) as u32)
+/// Registers that hold a value at the ends of blocks.
+struct Leaving<'a> {
+    /// Of blocks that name it.
+    known: FxHashMap<u32, Option<u32>>,
+    before: &'a [Option<u32>],
+    loops: &'a [Held<'a>],
+    held: &'a dyn Fn(u32, Range<u32>) -> bool,
 }
 
-/// The operations at which the live range of a value is cut, by block and in their order. `loops` share no block, and no
-/// preheader stands in another one's.
-pub(crate) fn cuts<T: Target>(
-    function: &Function<T>,
-    value: Virtual,
+impl Leaving<'_> {
+    fn inside(&self, block: u32) -> Option<u32> {
+        let own = (0u32..).zip(self.loops);
+        let mut around = own.filter(|(_, own)| own.blocks.binary_search(&block).is_ok());
+        around.next().map(|(stand_in, _)| stand_in)
+    }
+    fn alone(&self, block: u32) -> Option<u32> {
+        self.before.get(block as usize).copied().flatten()
+    }
+    /// At the end of a block; the blocks in front of it that name the value are known.
+    fn of(&self, mut block: u32) -> Option<u32> {
+        loop {
+            if let Some(&known) = self.known.get(&block) {
+                return known;
+            }
+            if let Some(own) = self.inside(block) {
+                return Some(own);
+            }
+            if !(self.held)(block, 0..u32::MAX) {
+                return None;
+            }
+            block = self.alone(block)?;
+        }
+    }
+}
+
+/// The operations at which the live range of a value is cut, by block and in their order. `named` are those that name it, `loops`
+/// share no block, and no preheader stands in another one's. `held` tells of operations of a block, up to its end at most,
+/// whether a register may stay behind all of them.
+pub(crate) fn cuts(
+    named: impl Iterator<Item = Occurrence>,
     before: &[Option<u32>],
     loops: &[Held<'_>],
-    held: &dyn Fn(u32, usize) -> bool,
+    held: &dyn Fn(u32, Range<u32>) -> bool,
 ) -> Vec<Cut> {
     let mut out: Vec<Cut> = Vec::new();
     // Loops have the first numbers.
     let mut registers = loops.len() as u32;
-    let mut leaving: Vec<Option<u32>> = vec![None; function.blocks.len()];
-    for (number, block) in (0u32..).zip(&function.blocks) {
-        let alone = before.get(number as usize).copied().flatten();
-        let own = (0u32..).zip(loops);
-        let mut around = own.filter(|(_, own)| own.blocks.binary_search(&number).is_ok());
-        let inside = around.next().map(|(stand_in, _)| stand_in);
-        let mut holder = inside.or_else(|| alone.and_then(|before| leaving[before as usize]));
-        for (index, operation) in block.operations.iter().enumerate() {
-            if operation.virtual_registers().any(|name| name == value) {
-                let reads = operation.reads().any(|name| name == value);
-                let writes = operation.writes().any(|name| name == value);
-                let stand_in = holder.unwrap_or_else(|| {
-                    registers += 1;
-                    registers - 1
-                });
-                out.push(Cut {
-                    block: number,
-                    operation: index as u32,
-                    stand_in,
-                    load: holder.is_none() && (reads || (writes && !operation.is_certain())),
-                    store: writes,
-                });
-                holder = Some(stand_in);
-            }
-            holder = holder.filter(|_| inside.is_some() || held(number, index));
+    let mut leaving = Leaving {
+        known: FxHashMap::default(),
+        before,
+        loops,
+        held,
+    };
+    let mut named = named.peekable();
+    while let Some(first) = named.peek() {
+        let block = first.block;
+        let inside = leaving.inside(block);
+        let stays = |from: u32, to: u32| inside.is_some() || held(block, from..to);
+        let mut holder = inside.or_else(|| leaving.of(leaving.alone(block)?));
+        let mut at = 0;
+        while let Some(own) = named.next_if(|own| own.block == block) {
+            holder = holder.filter(|_| stays(at, own.operation));
+            at = own.operation;
+            let stand_in = holder.unwrap_or_else(|| {
+                registers += 1;
+                registers - 1
+            });
+            out.push(Cut {
+                block,
+                operation: at,
+                stand_in,
+                load: holder.is_none() && (own.reads || (own.writes && !own.certain)),
+                store: own.writes,
+            });
+            holder = Some(stand_in);
         }
-        leaving[number as usize] = holder;
+        holder = holder.filter(|_| stays(at, u32::MAX));
+        leaving.known.insert(block, holder);
     }
+    // By loop, the register that it goes on with: that of its own, or one that holds the value in front of it already.
+    let mut same: Vec<u32> = (0..loops.len() as u32).collect();
+    let resolved = |same: &[u32], mut stand_in: u32| {
+        while let Some(&next) = same.get(stand_in as usize)
+            && next != stand_in
+        {
+            stand_in = next;
+        }
+        stand_in
+    };
     for (stand_in, own) in (0u32..).zip(loops) {
-        match leaving[own.preheader as usize] {
-            // It is in a register there already: the loop goes on with that one.
+        match leaving.of(own.preheader) {
             Some(known) => {
-                let same = out.iter_mut().filter(|cut| cut.stand_in == stand_in);
-                same.for_each(|cut| cut.stand_in = known);
-                let ends = leaving.iter_mut().filter(|end| **end == Some(stand_in));
-                ends.for_each(|end| *end = Some(known));
+                let known = resolved(&same, known);
+                debug_assert_ne!(known, stand_in, "nothing loads it");
+                same[stand_in as usize] = known;
             }
             None => out.push(Cut {
                 block: own.preheader,
@@ -133,6 +173,9 @@ pub(crate) fn cuts<T: Target>(
                 store: false,
             }),
         }
+    }
+    for cut in &mut out {
+        cut.stand_in = resolved(&same, cut.stand_in);
     }
     out.sort_by_key(|cut| (cut.block, cut.operation));
     out

@@ -10,7 +10,7 @@
 use super::Target;
 use super::function::{Function, Operand, Operation, Virtual};
 use ir::EntitySet;
-use ir::liveness::Code;
+use ir::liveness::{Code, Edges};
 use rustc_hash::FxHashMap;
 
 /// Registers that are live at the ends of blocks.
@@ -129,6 +129,31 @@ impl Liveness {
     pub fn of<T: Target>(function: &Function<T>) -> Liveness {
         Liveness(ir::liveness::Liveness::of(function))
     }
+    /// The same, with the edges of the function.
+    #[must_use]
+    pub(crate) fn along<T: Target>(function: &Function<T>, edges: &Edges) -> Liveness {
+        Liveness(ir::liveness::Liveness::along(function, edges))
+    }
+    /// Takes a register out of the sets of these blocks, which name it no more.
+    pub(crate) fn forget(&mut self, register: Virtual, blocks: impl Iterator<Item = u32>) {
+        for block in blocks {
+            self.0.starts[block as usize].remove(&register);
+            self.0.ends[block as usize].remove(&register);
+        }
+    }
+    /// Solves on from blocks in which more is read than before; nothing else has changed. `each` gets blocks whose sets have
+    /// grown.
+    pub(crate) fn grow<T: Target>(
+        &mut self,
+        function: &Function<T>,
+        edges: &Edges,
+        blocks: impl Iterator<Item = u32>,
+        each: &mut dyn FnMut(u32),
+    ) {
+        let work = blocks.map(|block| block as usize).collect();
+        let each = &mut |block: usize| each(block as u32);
+        self.0.grow(function, edges, work, each);
+    }
     /// From the end of a block backwards.
     pub(crate) fn walk<'a, T: Target>(
         &'a self,
@@ -149,6 +174,21 @@ impl Liveness {
         let operations = &function.blocks[block as usize].operations;
         walk.over(&operations[operation.min(operations.len())..]);
         walk.live
+    }
+    /// In front of an operation of a block, and behind it.
+    #[must_use]
+    pub(crate) fn beside<T: Target>(
+        &self,
+        function: &Function<T>,
+        block: u32,
+        operation: usize,
+    ) -> (EntitySet<Virtual>, EntitySet<Virtual>) {
+        let mut walk = self.walk(function, block);
+        let operations = &function.blocks[block as usize].operations;
+        walk.over(&operations[operation + 1..]);
+        let behind = walk.live.clone();
+        walk.over(&operations[operation..=operation]);
+        (walk.live, behind)
     }
     #[must_use]
     pub fn at_start(&self, block: u32) -> &EntitySet<Virtual> {

@@ -5,22 +5,23 @@
 //!                          %r2 is read in each iteration                            ten times the cost
 //! ```
 //!
-//! One value a step: at the place where most is live, the one that is live at most crowded places for what its accesses
-//! cost, those in loops counted tenfold a level. Its live range is split: it stays in a register where there is room, in
-//! whole loops too. Each step takes one value from those that may go, so that the steps end.
+//! At the place where most is live, the value goes that is live at most crowded places for what its accesses cost, those in
+//! loops counted tenfold a level. Its live range is split: it stays in a register where there is room, in whole loops too. Each
+//! step takes a value from those that may go, so that the steps end. What is live is kept up to date ([`super::places`]).
 
 use super::homes::{Home, Slots};
+use super::places::Places;
 use super::{Function, Operation};
+use crate::allocate::named::{Occurrence, Occurrences};
 use crate::allocate::rounds::{Around, unchanged};
-use crate::allocate::split::{Cut, Held, before_alone, cuts, last_own, split};
+use crate::allocate::split::{Cut, Held, before_alone, cuts, split};
 use crate::mir::Virtual;
 use crate::mir::liveness::Liveness;
-use crate::mir::pressure::peak;
 use crate::predicate::loops::{dominators, natural};
-use ir::EntitySet;
 use ir::dominators::semi_nca;
 use isa::ptx::{Class, Ptx};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
 
 /// The cost of an access to the home of a value, in any unit.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -37,13 +38,6 @@ struct Entered {
     blocks: Vec<u32>,
 }
 
-/// Blocks that name a value.
-#[derive(Clone, Default, Debug)]
-struct Named {
-    reads: Vec<u32>,
-    writes: Vec<u32>,
-}
-
 /// A body in which values are kept elsewhere step by step.
 #[derive(Clone, Debug)]
 pub(super) struct Crowd<'a> {
@@ -55,14 +49,17 @@ pub(super) struct Crowd<'a> {
     alone: Vec<Option<u32>>,
     /// Outer ones first.
     loops: Vec<Entered>,
+    /// By block: the loops that have it, ascending.
+    around_block: Vec<Vec<u32>>,
+    named: Occurrences,
+    /// From the first step on.
+    places: Option<Places>,
     /// By register, the words that it takes; nothing for what instructions read where it lies. Further registers take
     /// those of their class.
     pub(super) words: Vec<u32>,
     /// Values that stay, and those that are kept elsewhere.
     pub(super) fixed: FxHashSet<Virtual>,
     pub(super) away: Vec<Virtual>,
-    /// Places at which nothing more can be done.
-    done: FxHashSet<(u32, u32)>,
     /// Words that may be live.
     pub(super) limit: u32,
 }
@@ -70,9 +67,6 @@ pub(super) struct Crowd<'a> {
 /// How much a level of loops counts, and levels at most.
 const LEVEL: f64 = 10.0;
 const LEVELS: i32 = 4;
-
-/// Live words by block and operation.
-type Sums = Vec<Vec<u32>>;
 
 impl<'a> Crowd<'a> {
     pub(super) fn new(
@@ -106,6 +100,12 @@ impl<'a> Crowd<'a> {
             }
         }
         loops.sort_by_key(|own| std::cmp::Reverse(own.blocks.len()));
+        let mut around_block = vec![Vec::new(); function.blocks.len()];
+        for (number, own) in (0u32..).zip(&loops) {
+            for &block in &own.blocks {
+                around_block[block as usize].push(number);
+            }
+        }
         let shares = shares(&function, &before);
         let weight = |(&depth, share): (&i32, f64)| share * LEVEL.powi(depth.min(LEVELS));
         Crowd {
@@ -114,26 +114,15 @@ impl<'a> Crowd<'a> {
             weights: depths.iter().zip(shares).map(weight).collect(),
             alone: before_alone(&function),
             loops,
+            around_block,
+            named: Occurrences::of(&function),
+            places: None,
             function,
             words: Vec::new(),
             fixed,
             away: Vec::new(),
-            done: FxHashSet::default(),
             limit,
         }
-    }
-
-    /// Live words by block and operation.
-    pub(super) fn sums(&self, live: &Liveness) -> Sums {
-        let mut sums: Sums = vec![Vec::new(); self.function.blocks.len()];
-        let words = |register: Virtual| {
-            let own = self.words.get(register.0 as usize).copied();
-            own.unwrap_or_else(|| self.function.class(register).words())
-        };
-        let _ = peak(&self.function, live, &words, &mut |block, _, sum| {
-            sums[block as usize].push(sum);
-        });
-        sums
     }
 
     /// Keeps one value more elsewhere, at places where more than `floor` words are live. False where there is none that would
@@ -143,28 +132,62 @@ impl<'a> Crowd<'a> {
         floor: u32,
         price: &dyn Fn(Home, Class) -> Option<Price>,
     ) -> bool {
-        loop {
-            let live = Liveness::of(&self.function);
-            let sums = self.sums(&live);
-            let places = (0u32..).zip(&sums).flat_map(|(block, sums)| {
-                let sums = (0u32..).zip(sums);
-                sums.map(move |(at, &sum)| (sum, (block, at)))
-            });
-            let open = places.filter(|(_, place)| !self.done.contains(place));
-            let most = open.max_by_key(|&(sum, place)| (sum, std::cmp::Reverse(place)));
-            let Some((sum, place)) = most.filter(|&(sum, _)| sum > floor) else {
-                return false;
-            };
-            let limit = self.limit.min(sum.saturating_sub(1));
-            if let Some((register, cuts)) = self.choose(&live, &sums, place, limit, price) {
-                self.put_away(register, &cuts);
-                return true;
-            }
-            self.done.insert(place);
-        }
+        self.relieve(price, floor, |_| 1)
     }
 
-    fn put_away(&mut self, register: Virtual, cuts: &[Cut]) {
+    /// Keeps values elsewhere until no more than the limit are live anywhere, or until nothing helps. Half of what is too much at a
+    /// place goes in one step, so that values are compared a few times only.
+    pub(super) fn fit(&mut self, price: &dyn Fn(Home, Class) -> Option<Price>) {
+        let limit = self.limit;
+        while self.relieve(price, limit, |sum| (sum - limit).div_ceil(2)) {}
+    }
+
+    /// Takes away so many words of those that are live at the fullest place.
+    fn relieve(
+        &mut self,
+        price: &dyn Fn(Home, Class) -> Option<Price>,
+        floor: u32,
+        words: impl Fn(u32) -> u32,
+    ) -> bool {
+        let mut places = self
+            .places
+            .take()
+            .unwrap_or_else(|| Places::new(&self.function, self.words.clone()));
+        let mut found = false;
+        while let Some((sum, place)) = places.fullest().filter(|&(sum, _)| sum > floor) {
+            let limit = self.limit.min(sum.saturating_sub(1));
+            let ranked = self.ranked(&mut places, place, limit, price);
+            let mut left = words(sum);
+            for (_, register) in ranked {
+                found = true;
+                self.take(&mut places, register, limit);
+                left = left.saturating_sub(self.function.class(register).words());
+                if left == 0 {
+                    break;
+                }
+            }
+            if found {
+                break;
+            }
+            places.give_up(place);
+        }
+        debug_assert!(found || places.are_current(&self.function));
+        self.places = Some(places);
+        found
+    }
+
+    /// Keeps a value elsewhere.
+    fn take(&mut self, places: &mut Places, register: Virtual, limit: u32) {
+        let cuts = self.cuts(register, places, limit, &mut FxHashMap::default());
+        let mut named: Vec<u32> = self.named.named(register).map(|own| own.block).collect();
+        named.dedup();
+        places.forget(&self.function, register, &named);
+        let blocks = self.put_away(register, &cuts);
+        places.cut(&self.function, &blocks);
+    }
+
+    /// Returns the blocks that changed.
+    fn put_away(&mut self, register: Virtual, cuts: &[Cut]) -> Vec<u32> {
         let before = self.function.registers.len() as u32;
         let Crowd {
             function,
@@ -177,14 +200,26 @@ impl<'a> Crowd<'a> {
         self.fixed.extend(new.map(Virtual));
         self.fixed.insert(register);
         self.away.push(register);
-        // Operations have other numbers now.
-        self.done.clear();
+        let mut blocks: Vec<u32> = cuts.iter().map(|cut| cut.block).collect();
+        blocks.dedup();
+        for &block in &blocks {
+            self.named.moved(block, &self.around[block as usize]);
+        }
+        blocks
     }
 
     /// Keeps a value elsewhere wherever it is not named.
     pub(super) fn spill(&mut self, register: Virtual) {
-        let cuts = cuts(&self.function, register, &[], &[], &|_, _| false);
+        let named = self.named.named(register);
+        let cuts = cuts(named, &[], &[], &|_, operations| operations.is_empty());
         self.put_away(register, &cuts);
+        self.places = None;
+    }
+
+    /// What is live where.
+    pub(super) fn liveness(&self) -> Liveness {
+        let known = self.places.as_ref().map(|places| places.live.clone());
+        known.unwrap_or_else(|| Liveness::of(&self.function))
     }
 
     /// The cost of the cuts of a value.
@@ -197,120 +232,100 @@ impl<'a> Crowd<'a> {
         cuts.iter().map(cost).sum()
     }
 
-    /// The value that is best kept elsewhere at a place, and where its live range is cut.
-    fn choose(
+    /// Where the live range of a value is cut.
+    fn cuts(
         &self,
-        live: &Liveness,
-        sums: &Sums,
+        register: Virtual,
+        places: &Places,
+        limit: u32,
+        roomy: &mut FxHashMap<u32, Option<u32>>,
+    ) -> Vec<Cut> {
+        let loops = self.held_in(register, places, limit, roomy);
+        let held = |block: u32, operations: Range<u32>| places.have_room(block, operations, limit);
+        cuts(self.named.named(register), &self.alone, &loops, &held)
+    }
+
+    /// The values that may be kept elsewhere at a place, those first that leave most for what their accesses cost.
+    fn ranked(
+        &self,
+        places: &mut Places,
         (block, at): (u32, u32),
         limit: u32,
         price: &dyn Fn(Home, Class) -> Option<Price>,
-    ) -> Option<(Virtual, Vec<Cut>)> {
-        let before = live.inside(&self.function, block, at as usize);
-        let behind = live.inside(&self.function, block, at as usize + 1);
+    ) -> Vec<(f64, Virtual)> {
+        let (before, behind) = places.live.beside(&self.function, block, at as usize);
         let operation = &self.function.blocks[block as usize].operations[at as usize];
-        let named: FxHashSet<Virtual> = operation.virtual_registers().collect();
         let is_candidate = |register: &Virtual| {
             let class = self.function.class(*register);
             let moves = matches!(class, Class::Half | Class::Word | Class::Double);
             moves
-                && behind.contains(register)
-                && !named.contains(register)
                 && !self.fixed.contains(register)
+                && !operation
+                    .virtual_registers()
+                    .any(|named| named == *register)
         };
-        let wanted = before.iter().filter(is_candidate).filter_map(|register| {
+        let mut roomy = FxHashMap::default();
+        let mut out = Vec::new();
+        for register in before.common(&behind).filter(is_candidate) {
+            let class = self.function.class(register);
             let home = self.slots.wanted(&self.function, register);
-            let price = price(home, self.function.class(register))?;
-            Some((register, price))
-        });
-        let (candidates, prices): (Vec<Virtual>, Vec<Price>) = wanted.unzip();
-        let crowded = self.crowded(live, sums, limit, &candidates);
-        let by_value = self.named(&candidates);
-        let held = |block: u32, at: usize| {
-            sums[block as usize]
-                .get(at)
-                .is_some_and(|&sum| sum <= limit)
-        };
-        let roomy = self.roomy(sums, limit);
-        let mut best: Option<(f64, Virtual, Vec<Cut>)> = None;
-        for ((&register, places), price) in candidates.iter().zip(crowded).zip(prices) {
-            let loops = held_in(&roomy, &by_value[&register]);
-            let cuts = cuts(&self.function, register, &self.alone, &loops, &held);
-            let words = self.function.class(register).words();
-            let gain = f64::from(words * places) / self.executed(&cuts, price).max(1.0);
-            if best.as_ref().is_none_or(|best| gain > best.0) {
-                best = Some((gain, register, cuts));
-            }
+            let Some(price) = price(home, class) else {
+                continue;
+            };
+            let named = self.named.named(register);
+            let left = places.left(register, named.map(|own| own.block), limit);
+            let cuts = self.cuts(register, places, limit, &mut roomy);
+            let gain = f64::from(class.words() * left) / self.executed(&cuts, price).max(1.0);
+            out.push((gain, register));
         }
-        best.map(|(_, register, cuts)| (register, cuts))
-    }
-
-    /// Loops with room for one value more than is live there, as far as that is alive in them already: no place of theirs
-    /// has more words than the limit. With the operation in front of each at which a value may be loaded.
-    fn roomy(&self, sums: &Sums, limit: u32) -> Vec<Held<'_>> {
-        let fits = |block: &u32| sums[*block as usize].iter().all(|&sum| sum <= limit);
-        let open = self.loops.iter().filter_map(|own| {
-            let place = last_own(&self.around[own.preheader as usize])?;
-            let rest = &sums[own.preheader as usize][place as usize..];
-            let room = rest.iter().all(|&sum| sum <= limit) && own.blocks.iter().all(fits);
-            room.then_some(Held {
-                preheader: own.preheader,
-                operation: place,
-                blocks: &own.blocks,
-            })
-        });
-        open.collect()
-    }
-
-    /// The blocks that name each of some values.
-    fn named(&self, values: &[Virtual]) -> FxHashMap<Virtual, Named> {
-        let mut out: FxHashMap<Virtual, Named> = values
-            .iter()
-            .map(|&value| (value, Named::default()))
-            .collect();
-        for (number, block) in (0u32..).zip(&self.function.blocks) {
-            for operation in &block.operations {
-                for register in operation.reads() {
-                    if let Some(named) = out.get_mut(&register) {
-                        named.reads.push(number);
-                    }
-                }
-                for register in operation.writes() {
-                    if let Some(named) = out.get_mut(&register) {
-                        named.writes.push(number);
-                    }
-                }
-            }
-        }
+        out.sort_by(|a, b| b.0.total_cmp(&a.0));
         out
     }
 
-    /// By candidate, operations with more live words than the limit at which it is live.
-    fn crowded(
+    /// Returns the operation of the preheader in front of which a value may be loaded, where a loop has room for one value more than
+    /// is live there, as far as that is alive in it already: no place of it has more words than the limit.
+    fn room(&self, own: &Entered, places: &Places, limit: u32) -> Option<u32> {
+        let place = self.named.last(own.preheader)?;
+        let fits = |&block: &u32| places.most[block as usize] <= limit;
+        let room = places.have_room(own.preheader, place..u32::MAX, limit);
+        (room && own.blocks.iter().all(fits)).then_some(place)
+    }
+
+    /// The outermost loops with room that read a value and never write it.
+    fn held_in(
         &self,
-        live: &Liveness,
-        sums: &Sums,
+        register: Virtual,
+        places: &Places,
         limit: u32,
-        candidates: &[Virtual],
-    ) -> Vec<u32> {
-        let mut out = vec![0; candidates.len()];
-        let mut count = |set: &EntitySet<Virtual>, operations: u32| {
-            for (register, out) in candidates.iter().zip(&mut out) {
-                *out += if set.contains(register) {
-                    operations
-                } else {
-                    0
-                };
-            }
-        };
-        for (number, sums) in (0u32..).zip(sums) {
-            let crowded = sums.iter().filter(|&&sum| sum > limit).count() as u32;
-            if crowded == 0 {
+        roomy: &mut FxHashMap<u32, Option<u32>>,
+    ) -> Vec<Held<'_>> {
+        let own_loops = |own: Occurrence| self.around_block[own.block as usize].iter().copied();
+        let reads = self.named.named(register).filter(|own| own.reads);
+        let mut loops: Vec<u32> = reads.flat_map(own_loops).collect();
+        loops.sort_unstable();
+        loops.dedup();
+        if loops.is_empty() {
+            return Vec::new();
+        }
+        let writes = self.named.named(register).filter(|own| own.writes);
+        let written: FxHashSet<u32> = writes.flat_map(own_loops).collect();
+        let mut out: Vec<Held<'_>> = Vec::new();
+        for number in loops {
+            let own = &self.loops[number as usize];
+            let has = |outer: &Held<'_>, block: u32| outer.blocks.binary_search(&block).is_ok();
+            let is_inner =
+                |outer: &Held<'_>| has(outer, own.blocks[0]) || has(outer, own.preheader);
+            if written.contains(&number) || out.iter().any(is_inner) {
                 continue;
             }
-            // Live at both ends of a block: throughout, as good as always.
-            count(live.at_start(number), crowded.div_ceil(2));
-            count(live.at_end(number), crowded.div_ceil(2));
+            let place = *roomy
+                .entry(number)
+                .or_insert_with(|| self.room(own, places, limit));
+            out.extend(place.map(|operation| Held {
+                preheader: own.preheader,
+                operation,
+                blocks: &own.blocks,
+            }));
         }
         out
     }
@@ -380,20 +395,4 @@ fn shares(function: &Function, before: &[Vec<u32>]) -> Vec<f64> {
         }
     }
     out.into_iter().map(|share| share.unwrap_or(1.0)).collect()
-}
-
-/// The outermost loops of some that read a value and never write it.
-fn held_in<'l>(loops: &[Held<'l>], named: &Named) -> Vec<Held<'l>> {
-    let mut out: Vec<Held<'l>> = Vec::new();
-    for own in loops {
-        let inside = |block: &u32| own.blocks.binary_search(block).is_ok();
-        let nested = out.iter().any(|outer| {
-            outer.blocks.binary_search(&own.blocks[0]).is_ok()
-                || outer.blocks.binary_search(&own.preheader).is_ok()
-        });
-        if !nested && named.reads.iter().any(inside) && !named.writes.iter().any(inside) {
-            out.push(*own);
-        }
-    }
-    out
 }

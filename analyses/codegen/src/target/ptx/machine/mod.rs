@@ -22,6 +22,7 @@ mod invariant;
 mod listing;
 mod moves;
 pub mod park;
+mod places;
 mod pressure;
 mod read;
 mod spare;

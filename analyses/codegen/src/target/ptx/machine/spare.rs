@@ -22,7 +22,6 @@ use super::states::State;
 use crate::allocate::Place;
 use crate::allocate::colour::colour;
 use crate::mir::function::Operand;
-use crate::mir::liveness::Liveness;
 use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
 use isa::ptx::{Class, Ptx, Register};
@@ -161,12 +160,12 @@ fn attempt<'a>(
         .map(|number| Virtual(number as u32))
         .collect();
     let mut crowd = Crowd::new(function, slots, fixed, limit.unwrap_or(0));
-    if let Some(limit) = limit {
-        while crowd.step(limit, &|home, class| Some(price(home, class))) {}
+    if limit.is_some() {
+        crowd.fit(&|home, class| Some(price(home, class)));
     }
     let files = Ptx::files(&crowd.function, &(), &budget.limits());
     loop {
-        let live = Liveness::of(&crowd.function);
+        let live = crowd.liveness();
         let costs = costs(&crowd);
         let places = colour(&crowd.function, &live, &files, &|register| {
             costs[register.0 as usize]
