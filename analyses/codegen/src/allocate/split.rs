@@ -28,6 +28,8 @@ pub(crate) struct Cut {
     /// The home is read in front of it, and written behind it.
     pub(crate) load: bool,
     pub(crate) store: bool,
+    /// The home is written in front of it, and before it is read: the operation does not name the value.
+    pub(crate) early: bool,
 }
 
 /// By block, the block that alone leads to it, and whose only branch ends it: what is held there is held here.
@@ -142,6 +144,7 @@ pub(crate) fn cuts(
                 stand_in,
                 load: holder.is_none() && (own.reads || (own.writes && !own.certain)),
                 store: own.writes,
+                early: false,
             });
             holder = Some(stand_in);
         }
@@ -171,6 +174,7 @@ pub(crate) fn cuts(
                 stand_in,
                 load: true,
                 store: false,
+                early: false,
             }),
         }
     }
@@ -209,11 +213,17 @@ pub(crate) fn split<T: Target>(
                 continue;
             };
             let mut behind = Vec::new();
-            if let Some(cut) = cuts.next_if(|cut| cut.operation as usize == index) {
+            while let Some(cut) = cuts.next_if(|cut| cut.operation as usize == index) {
                 while stand_ins.len() <= cut.stand_in as usize {
                     stand_ins.push(function.register(function.class(value)));
                 }
                 let stand_in = stand_ins[cut.stand_in as usize];
+                if cut.early {
+                    let stores = homes.store(function, stand_in, value);
+                    here.before.extend(stores.iter().cloned());
+                    out.extend(stores);
+                    continue;
+                }
                 if cut.load {
                     let loads = homes.load(function, value, stand_in);
                     here.before.extend(loads.iter().cloned());

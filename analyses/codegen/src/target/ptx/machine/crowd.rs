@@ -47,6 +47,9 @@ pub(super) struct Crowd<'a> {
     /// By block: executions of it for one of the kernel, estimated.
     pub(super) weights: Vec<f64>,
     alone: Vec<Option<u32>>,
+    /// By block: its immediate dominator, and how many dominate it.
+    above: Vec<Option<u32>>,
+    depths: Vec<u32>,
     /// Outer ones first.
     loops: Vec<Entered>,
     /// By block: the loops that have it, ascending.
@@ -76,7 +79,7 @@ impl<'a> Crowd<'a> {
         limit: u32,
     ) -> Crowd<'a> {
         let regions = natural(&function);
-        let mut depths = vec![0i32; function.blocks.len()];
+        let mut levels = vec![0i32; function.blocks.len()];
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); function.blocks.len()];
         for from in 0..function.blocks.len() as u32 {
             for to in function.successors(from) {
@@ -88,7 +91,7 @@ impl<'a> Crowd<'a> {
         let mut loops = Vec::new();
         for region in regions {
             for &block in &region.blocks {
-                depths[block as usize] += 1;
+                levels[block as usize] += 1;
             }
             let outside = |block: &&u32| region.blocks.binary_search(block).is_err();
             let mut entries = before[region.header as usize].iter().filter(outside);
@@ -107,12 +110,16 @@ impl<'a> Crowd<'a> {
             }
         }
         let shares = shares(&function, &before);
-        let weight = |(&depth, share): (&i32, f64)| share * LEVEL.powi(depth.min(LEVELS));
+        let weight = |(&level, share): (&i32, f64)| share * LEVEL.powi(level.min(LEVELS));
+        let above = dominators(&function);
+        let depths = depths(&above);
         Crowd {
             slots,
             around: unchanged(&function),
-            weights: depths.iter().zip(shares).map(weight).collect(),
+            weights: levels.iter().zip(shares).map(weight).collect(),
             alone: before_alone(&function),
+            above,
+            depths,
             loops,
             around_block,
             named: Occurrences::of(&function),
@@ -226,7 +233,11 @@ impl<'a> Crowd<'a> {
     fn executed(&self, cuts: &[Cut], price: Price) -> f64 {
         let cost = |cut: &Cut| {
             let load = if cut.load { price.load } else { 0.0 };
-            let store = if cut.store { price.store } else { 0.0 };
+            let store = if cut.store || cut.early {
+                price.store
+            } else {
+                0.0
+            };
             (load + store) * self.weights[cut.block as usize]
         };
         cuts.iter().map(cost).sum()
@@ -242,7 +253,73 @@ impl<'a> Crowd<'a> {
     ) -> Vec<Cut> {
         let loops = self.held_in(register, places, limit, roomy);
         let held = |block: u32, operations: Range<u32>| places.have_room(block, operations, limit);
-        cuts(self.named.named(register), &self.alone, &loops, &held)
+        let mut cuts = cuts(self.named.named(register), &self.alone, &loops, &held);
+        self.sink(register, places, limit, &mut cuts);
+        cuts
+    }
+
+    /// Stores a value of a lane's slot where rare ways begin that alone load it, if its register has room until then.
+    fn sink(&self, register: Virtual, places: &Places, limit: u32, cuts: &mut Vec<Cut>) {
+        let home = self.slots.wanted(&self.function, register);
+        let mut writes = self.named.named(register).filter(|own| own.writes);
+        let (Home::Lane(_), Some(write), None) = (home, writes.next(), writes.next()) else {
+            return;
+        };
+        if write.reads || !write.certain {
+            return;
+        }
+        let loads = cuts.iter().filter(|cut| cut.load).map(|cut| cut.block);
+        let Some(mut block) = loads.reduce(|a, b| self.dominator(a, b)) else {
+            return;
+        };
+        // Of the blocks between, the first that is as rare as any.
+        let weight = |block: u32| self.weights[block as usize];
+        let mut found = None;
+        while block != write.block {
+            if found.is_none_or(|rare| weight(block) <= weight(rare)) {
+                found = Some(block);
+            }
+            let Some(above) = self.above[block as usize] else {
+                return;
+            };
+            block = above;
+        }
+        let Some(found) = found.filter(|&found| weight(found) < weight(write.block)) else {
+            return;
+        };
+        let Some(operation) = self.around[found as usize].first() else {
+            return;
+        };
+        let operation = operation.before.len() as u32;
+        let stays = places.have_room(write.block, write.operation..u32::MAX, limit)
+            && places.have_room_between(write.block, found, limit);
+        let Some(at) = cuts.iter().position(|cut| cut.store).filter(|_| stays) else {
+            return;
+        };
+        cuts[at].store = false;
+        cuts.push(Cut {
+            block: found,
+            operation,
+            stand_in: cuts[at].stand_in,
+            load: false,
+            store: false,
+            early: true,
+        });
+        cuts.sort_by_key(|cut| (cut.block, cut.operation, !cut.early));
+    }
+
+    /// The nearest block that dominates both.
+    fn dominator(&self, mut a: u32, mut b: u32) -> u32 {
+        let depth = |block: u32| self.depths[block as usize];
+        while a != b {
+            let deeper = if depth(a) >= depth(b) { &mut a } else { &mut b };
+            match self.above[*deeper as usize] {
+                Some(above) => *deeper = above,
+                // Nothing reaches it.
+                None => return a.min(b),
+            }
+        }
+        a
     }
 
     /// The values that may be kept elsewhere at a place, those first that leave most for what their accesses cost.
@@ -341,6 +418,25 @@ impl<'a> Crowd<'a> {
         });
         costs.sum()
     }
+}
+
+/// By block, how many others dominate it.
+fn depths(above: &[Option<u32>]) -> Vec<u32> {
+    let mut out: Vec<Option<u32>> = vec![None; above.len()];
+    for block in 0..above.len() {
+        let mut chain = vec![block];
+        while let Some(&last) = chain.last()
+            && out[last].is_none()
+            && let Some(up) = above[last]
+        {
+            chain.push(up as usize);
+        }
+        while let Some(block) = chain.pop() {
+            let depth = above[block].map_or(0, |up| out[up as usize].map_or(0, |up| up + 1));
+            out[block].get_or_insert(depth);
+        }
+    }
+    out.into_iter().map(|depth| depth.unwrap_or(0)).collect()
 }
 
 /// By block, how often it executes for one of the function, loops left out: half as often as what dominates it where a

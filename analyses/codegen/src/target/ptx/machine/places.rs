@@ -225,6 +225,25 @@ impl Places {
         sums[start..end].iter().all(|&sum| sum <= limit)
     }
 
+    /// The same of all blocks on ways from one that dominates another to that one, both left out.
+    pub(super) fn have_room_between(&self, from: u32, to: u32, limit: u32) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut open = vec![to];
+        while let Some(block) = open.pop() {
+            for &before in &self.edges.before[block as usize] {
+                let before = before as u32;
+                if before == from || !seen.insert(before) {
+                    continue;
+                }
+                if before == to || self.most[before as usize] > limit {
+                    return false;
+                }
+                open.push(before);
+            }
+        }
+        true
+    }
+
     /// Places of a block with more words than a limit.
     fn crowded(&mut self, block: u32, limit: u32) -> u32 {
         match self.crowded[block as usize] {
