@@ -74,7 +74,7 @@ fn rebundled(document: &Document, text: &str, listing: &Listing, totals: &mut To
                 totals.nops.1 += after.nops;
                 written.replace_range(block.span.start as usize..block.span.end as usize, text);
             }
-            Outcome::Kept(reason) => *totals.kept.entry(reason.clone()).or_default() += 1,
+            Outcome::Kept(reason) => *totals.kept.entry(reason.to_string()).or_default() += 1,
         }
     }
     written
@@ -123,7 +123,7 @@ fn main() {
                 understood = false;
                 let place = document.statements[item.statement as usize].span.start;
                 let place = format!("{}:{}", path.display(), line(place));
-                reasons.entry(reason.clone()).or_insert((0, place)).0 += 1;
+                reasons.entry(reason.to_string()).or_insert((0, place)).0 += 1;
             }
         }
         whole += usize::from(understood);

@@ -14,6 +14,8 @@ mod judge;
 #[path = "support/loops.rs"]
 #[allow(dead_code)]
 mod loops;
+#[path = "support/read.rs"]
+mod read;
 #[path = "emitted_code/versions.rs"]
 mod versions;
 

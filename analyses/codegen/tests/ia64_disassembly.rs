@@ -23,7 +23,7 @@ use lockstep_codegen::target::ia64::bundle::block::Type;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::pipeline;
-use lockstep_codegen::target::ia64::rebundle::{self, NoClock, Outcome, rebundle};
+use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle_untimed};
 use std::collections::BTreeMap;
 use std::path::Path;
 use syntax::ia64::StatementKind;
@@ -281,17 +281,9 @@ fn rebundled_fixtures_are_disassembled_as_they_were_written() {
                 ..rebundle::Options::default()
             };
             let mut changed = text.clone();
-            for block in rebundle(
-                &document,
-                &text,
-                &listed,
-                epic,
-                &options,
-                None,
-                None::<&NoClock>,
-            )
-            .iter()
-            .rev()
+            for block in rebundle_untimed(&document, &text, &listed, epic, &options)
+                .iter()
+                .rev()
             {
                 if let Outcome::Rewritten { text, .. } = &block.outcome {
                     let range = block.span.start as usize..block.span.end as usize;

@@ -13,6 +13,7 @@ use assembler::{assembled, assembler};
 use ir::{Module, Op, Special, Value};
 use judge::{agrees, interpreted, module_of};
 use lockstep_codegen::machine;
+use lockstep_codegen::machine::epic::Epic;
 use lockstep_codegen::target::ia64::contract::contracted;
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::passes::Limits;
@@ -124,6 +125,41 @@ struct Tally {
     loads: u32,
 }
 
+impl Tally {
+    /// The code of a module, counted; none where it is refused.
+    fn emitted(
+        &mut self,
+        seed: u64,
+        module: &Module,
+        epic: &Epic,
+        options: &Options,
+    ) -> Option<Emitted> {
+        let emitted = emit(module, epic, options);
+        if let Err(reasons) = &emitted {
+            if self.refused < 3 {
+                println!("{seed}: {reasons:?}");
+            }
+            self.refused += 1;
+        }
+        let emitted = emitted.ok()?;
+        let spills = emitted
+            .functions
+            .iter()
+            .any(|function| function.spilled > 0);
+        self.spilled += u32::from(spills);
+        Some(emitted)
+    }
+}
+
+/// The code of a module with an instruction a line, to be shown.
+fn without_bundles(module: &Module, epic: &Epic, options: &Options) -> String {
+    let plain = Options {
+        bundles: false,
+        ..options.clone()
+    };
+    emit(module, epic, &plain).map_or_else(|_| String::new(), |emitted| emitted.text)
+}
+
 fn judge(seed: u64, tally: &mut Tally, texts: &mut String) {
     let mut program = random::program(seed, &shape(seed));
     alone(&mut program.module, program.warp_size);
@@ -166,26 +202,12 @@ fn judge(seed: u64, tally: &mut Tally, texts: &mut String) {
         decisions: 60,
         ..Options::default()
     };
-    let emitted: Emitted = match emit(&program.module, epic, &options) {
-        Ok(emitted) => emitted,
-        Err(reasons) => {
-            if tally.refused < 3 {
-                println!("{seed}: {reasons:?}");
-            }
-            tally.refused += 1;
-            return;
-        }
+    let Some(emitted) = tally.emitted(seed, &program.module, epic, &options) else {
+        return;
     };
-    tally.spilled += u32::from(emitted.functions.iter().any(|one| one.spilled > 0));
     let text = &emitted.text;
     let told = || {
-        let plain = Options {
-            bundles: false,
-            ..options.clone()
-        };
-        let plain = emit(&program.module, epic, &plain)
-            .map(|one| one.text)
-            .unwrap_or_default();
+        let plain = without_bundles(&program.module, epic, &options);
         format!(
             "seed {seed}\n{}\n{plain}",
             ir::text::print_module(&program.module)
@@ -341,26 +363,12 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
         }),
         ..Options::default()
     };
-    let emitted = match emit(&module, epic, &options) {
-        Ok(emitted) => emitted,
-        Err(reasons) => {
-            if tally.refused < 3 {
-                println!("{seed}: {reasons:?}");
-            }
-            tally.refused += 1;
-            return;
-        }
+    let Some(emitted) = tally.emitted(seed, &module, epic, &options) else {
+        return;
     };
-    tally.spilled += u32::from(emitted.functions.iter().any(|one| one.spilled > 0));
     let text = &emitted.text;
     let told = || {
-        let plain = Options {
-            bundles: false,
-            ..options.clone()
-        };
-        let plain = emit(&module, epic, &plain)
-            .map(|one| one.text)
-            .unwrap_or_default();
+        let plain = without_bundles(&module, epic, &options);
         format!(
             "seed {seed}\n{}\n{}\n{plain}",
             kernel.text,

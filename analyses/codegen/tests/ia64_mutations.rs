@@ -8,7 +8,7 @@ use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::bundle::block::Choice;
 use lockstep_codegen::target::ia64::check::{Side, check};
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
-use lockstep_codegen::target::ia64::rebundle::{NoClock, Options, Outcome, rebundle};
+use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle_untimed};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::fmt::Write;
@@ -43,15 +43,7 @@ fn survives(name: &str, text: &str) {
         decisions: 50,
         all: true,
     };
-    let blocks = rebundle(
-        &document,
-        text,
-        &listed,
-        epic,
-        &options,
-        None,
-        None::<&NoClock>,
-    );
+    let blocks = rebundle_untimed(&document, text, &listed, epic, &options);
     let mut changed = text.to_owned();
     for block in blocks.iter().rev() {
         if let Outcome::Rewritten { text, .. } = &block.outcome {

@@ -29,7 +29,7 @@ use lockstep_codegen::target::ia64::bundle::block::{
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::pipeline;
-use lockstep_codegen::target::ia64::rebundle::{self, NoClock, Outcome, rebundle};
+use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle, rebundle_untimed};
 use packed::as_packed;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -95,15 +95,7 @@ fn packed(text: &str, machine: &str, choice: Choice, decisions: usize, sum: &mut
         decisions,
         all: true,
     };
-    for block in rebundle(
-        &document,
-        text,
-        &listed,
-        epic,
-        &options,
-        None,
-        None::<&NoClock>,
-    ) {
+    for block in rebundle_untimed(&document, text, &listed, epic, &options) {
         let Outcome::Rewritten { after, proved, .. } = block.outcome else {
             panic!("{:?}\n{text}", block.outcome);
         };

@@ -12,9 +12,10 @@
 #[path = "support/judge.rs"]
 mod judge;
 
+use ir::Module;
 use judge::{agrees, interpreted, module_of};
 use lockstep_codegen::machine;
-use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::pipeline;
 use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 use rand::rngs::StdRng;
@@ -114,6 +115,21 @@ fn around(ways: &[Ways]) -> ((u32, u32), bool) {
     (best, idle)
 }
 
+/// The code of a text's function for a machine, its loop pipelined as it stands.
+fn emitted(module: &Module, machine: &str, text: &str) -> Emitted {
+    let table = machine::named(machine).expect("a table");
+    let options = Options {
+        pipeline: Some(pipeline::Options {
+            always: true,
+            unroll: Some(1),
+            ..pipeline::Options::default()
+        }),
+        ..Options::default()
+    };
+    emit(module, table.epic().expect("groups"), &options)
+        .unwrap_or_else(|why| panic!("{why:?}\n{text}"))
+}
+
 fn kernel(text: &str, n: u64) -> Kernel {
     let bytes = |count: u64| -> Vec<u8> {
         let values = (0..count).map(|at| (at as f64 * 0.75 - 2.0).to_bits().to_le_bytes());
@@ -157,17 +173,7 @@ fn recurrences_are_as_long_as_their_arithmetic() {
         let ((operations, iterations), idle) = around(&ways);
         let module = module_of(&text, "f");
         for (name, latency) in [("itanium", 5), ("itanium2", 4)] {
-            let table = machine::named(name).expect("a table");
-            let options = Options {
-                pipeline: Some(pipeline::Options {
-                    always: true,
-                    unroll: Some(1),
-                    ..pipeline::Options::default()
-                }),
-                ..Options::default()
-            };
-            let code = emit(&module, table.epic().expect("groups"), &options)
-                .unwrap_or_else(|why| panic!("{why:?}\n{text}"));
+            let code = emitted(&module, name, &text);
             for n in [0, 1, 2, 3, 7, 20] {
                 let kernel = kernel(&text, n);
                 let expected = interpreted(&kernel, &module);
@@ -257,17 +263,7 @@ fn chains_of_integers_are_as_long_as_their_arithmetic() {
         );
         let module = module_of(&text, "f");
         for (machine, back, more) in machines {
-            let table = machine::named(machine).expect("a table");
-            let options = Options {
-                pipeline: Some(pipeline::Options {
-                    always: true,
-                    unroll: Some(1),
-                    ..pipeline::Options::default()
-                }),
-                ..Options::default()
-            };
-            let code = emit(&module, table.epic().expect("groups"), &options)
-                .unwrap_or_else(|why| panic!("{why:?}\n{text}"));
+            let code = emitted(&module, machine, &text);
             let cycles = |one: &str| match one {
                 "m" => back,
                 "f" => more,

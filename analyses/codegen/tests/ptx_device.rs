@@ -3,21 +3,15 @@
 
 #[path = "support/ptxas.rs"]
 mod ptxas;
+#[path = "support/read.rs"]
+mod read;
 
 use ir::builder::FunctionBuilder;
-use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::*;
 use lockstep_codegen::target::ptx::{Target, emit, generate};
-use syntax::c_family::{Dialect, parse_text};
 
 fn lowered(text: &str) -> Module {
-    let items = parse_text(text, Dialect::Cuda);
-    let all = lower_unit(&items, &LowerOptions::new(Language::Cuda));
-    let mut kernels = all
-        .into_iter()
-        .map(|(_, lowered)| lowered.module)
-        .filter(|module| module.functions[0].kind == FunctionKind::Kernel);
-    kernels.next().expect("a kernel")
+    read::read(text, Language::Cuda).kernels().swap_remove(0)
 }
 
 fn printed(text: &str) -> String {

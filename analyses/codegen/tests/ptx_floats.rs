@@ -1,22 +1,17 @@
 //! Arithmetic of each floating-point type as PTX: every operation has code in its own precision, and what is read back
 //! computes the same.
 
-use ir::lower::c_family::{LowerOptions, lower_unit};
-use ir::{FunctionKind, Language, Module};
+#[path = "support/read.rs"]
+mod read;
+
+use ir::{Language, Module};
 use lockstep_codegen::target::ptx::emit;
 use oracle::interp::{Argument, Buffer, Launch, run};
-use syntax::c_family::{Dialect, parse_text};
 
 const LANES: u32 = 32;
 
 fn lowered(text: &str) -> Module {
-    let items = parse_text(text, Dialect::Cuda);
-    let all = lower_unit(&items, &LowerOptions::new(Language::Cuda));
-    let mut kernels = all
-        .into_iter()
-        .map(|(_, lowered)| lowered.module)
-        .filter(|module| module.functions[0].kind == FunctionKind::Kernel);
-    kernels.next().expect("a kernel")
+    read::read(text, Language::Cuda).kernels().swap_remove(0)
 }
 
 fn read_back(text: &str) -> Module {

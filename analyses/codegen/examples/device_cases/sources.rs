@@ -12,7 +12,7 @@ use crate::{SM, Sink};
 use ir::{FunctionKind, Module, SymbolKind};
 use lockstep_codegen::specialize::frequency;
 use lockstep_codegen::specialize::ptx::{Document, Settings as PtxSettings};
-use lockstep_codegen::specialize::source::{Settings, Source, candidates, functions_of, version};
+use lockstep_codegen::specialize::source::{Settings, candidates, functions_of, version};
 use lockstep_codegen::target::ptx::{Target, generate};
 use oracle::interp::{Argument, Buffer, Launch};
 use oracle::random::{Flavour, Random, Shape, program};
@@ -395,16 +395,8 @@ fn versions_of_source(text: &str, whole: &Read, most: usize) -> Vec<String> {
         uniform: false,
     };
     let mut out = Vec::new();
-    for (number, (start, _, item)) in whole.parsed.iter().enumerate() {
-        let source = Source::new(
-            item,
-            &whole.unit.items[number].tokens,
-            text,
-            *start,
-            &whole.environment,
-            &whole.bodies,
-            whole.language,
-        );
+    for (number, (_, _, item)) in whole.parsed.iter().enumerate() {
+        let source = whole.source(text, number);
         for function in functions_of(item) {
             for candidate in candidates(&source, function) {
                 let Ok(version) = version(&source, function, &candidate, settings) else {

@@ -73,26 +73,26 @@ impl fmt::Display for FrameOffset {
     }
 }
 
-/// What an address points into, as far as the source tells.
+/// The memory that an address points into, as far as the source tells; `S`: the name of a variable of the frame.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Object {
+pub enum Object<S = u32> {
     Unknown,
     /// Whatever this parameter points to.
     Parameter(u32),
     /// What only this parameter's pointer reaches while the function runs.
     Restrict(u32),
     /// An index into `Function::slots`; and one that no other pointer leads to.
-    Slot(u32),
-    Private(u32),
+    Slot(S),
+    Private(S),
     /// A variable of the file or of another one; and one that nothing writes.
     Symbol(SmolStr),
     Constant(SmolStr),
 }
 
-impl Object {
+impl<S: PartialEq> Object<S> {
     /// Returns true if no access to one meets a store to the other.
     #[must_use]
-    pub fn is_apart(&self, other: &Object) -> bool {
+    pub fn is_apart(&self, other: &Self) -> bool {
         use Object::{Constant, Parameter, Private, Restrict, Unknown};
         match (self, other) {
             (one, other) if one == other => matches!(one, Constant(_)),

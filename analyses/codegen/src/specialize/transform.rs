@@ -482,18 +482,7 @@ impl Work {
 
     /// A new operand at the start of a block.
     fn insert(&mut self, block: Block, op: Op, ty: Type, loc: Loc) -> Value {
-        let inst = self.out.insts.push(InstData {
-            op,
-            args: SmallVec::new(),
-            results: SmallVec::new(),
-            guard: None,
-            loc,
-        });
-        let value = self.out.values.push(ValueData {
-            ty,
-            def: ValueDef::Result(inst, 0),
-        });
-        self.out.insts[inst].results.push(value);
+        let (inst, value) = self.made(op, &[], ty, loc);
         self.out.blocks[block].insts.insert(0, inst);
         value
     }
@@ -565,6 +554,13 @@ impl Work {
     }
 
     fn append(&mut self, op: Op, args: &[Value], ty: Type, loc: Loc) -> Value {
+        let (inst, value) = self.made(op, args, ty, loc);
+        self.out.blocks[self.head].insts.push(inst);
+        value
+    }
+
+    /// A new instruction with its result, which stands in no block yet.
+    fn made(&mut self, op: Op, args: &[Value], ty: Type, loc: Loc) -> (Inst, Value) {
         let inst = self.out.insts.push(InstData {
             op,
             args: SmallVec::from_slice(args),
@@ -577,7 +573,6 @@ impl Work {
             def: ValueDef::Result(inst, 0),
         });
         self.out.insts[inst].results.push(value);
-        self.out.blocks[self.head].insts.push(inst);
-        value
+        (inst, value)
     }
 }

@@ -1,49 +1,27 @@
 //! How versions on zero rewrite their source: which operations and statements stand in the fast path.
 
+use super::read::read;
 use super::{Counts, generate, kind, pinned};
-use ir::lower::c_family::{Environment, UnitBodies};
-use lockstep_codegen::specialize::source::{Settings, Source, candidates, functions_of, version};
+use lockstep_codegen::specialize::source::{Settings, candidates, functions_of, version};
 use std::fmt::Write as _;
-use std::sync::Arc;
-use syntax::c_family::{Dialect, parse_unit};
-use syntax::preprocess::preprocess_text;
 
 /// Versions on zero: what is offered of random kernels, what is refused, and what the fast path is made of.
 #[test]
 fn versions_in_the_source() {
     let mut table = String::new();
     for language in [generate::Language::Cuda, generate::Language::Hlsl] {
-        let (dialect, own) = match language {
-            generate::Language::Cuda => (Dialect::Cuda, ir::Language::Cuda),
-            generate::Language::Hlsl => (Dialect::Hlsl, ir::Language::Hlsl),
+        let own = match language {
+            generate::Language::Cuda => ir::Language::Cuda,
+            generate::Language::Hlsl => ir::Language::Hlsl,
         };
         for absorb in [true, false] {
             let mut counts = Counts::default();
             for seed in 0..10 {
                 let text = generate::kernel(seed, language);
-                let unit = preprocess_text("main", &text, dialect);
-                let parsed = parse_unit(&unit, dialect);
-                let items: Vec<Arc<_>> = parsed
-                    .iter()
-                    .map(|(_, _, item)| Arc::new(item.clone()))
-                    .collect();
-                let environment = Environment::new(&items);
-                let bodies = UnitBodies(
-                    items
-                        .iter()
-                        .map(|item| (item.key.clone(), item.clone()))
-                        .collect(),
-                );
-                for (number, (start, _, item)) in parsed.iter().enumerate() {
-                    let source = Source::new(
-                        item,
-                        &unit.items[number].tokens,
-                        &text,
-                        *start,
-                        &environment,
-                        &bodies,
-                        own,
-                    );
+                let read = read(&text, own);
+                for number in 0..read.parsed.len() {
+                    let source = read.source(&text, number);
+                    let (_, _, item) = &read.parsed[number];
                     for function in functions_of(item) {
                         for candidate in candidates(&source, function).iter().take(24) {
                             let settings = Settings {
@@ -94,44 +72,23 @@ fn versions_in_the_source() {
 
 /// The fast path of a version on zero of `x` in a kernel that has `statements`; `Err`: why there is none.
 fn fast_path(statements: &str, language: ir::Language, settings: Settings, breaks: &str) -> String {
-    let (dialect, head) = match language {
-        ir::Language::Hlsl => (
-            Dialect::Hlsl,
-            "StructuredBuffer<float> a; RWStructuredBuffer<float> o; float n; int m; uint q;\n[numthreads(64, 1, 1)]\nvoid main(uint i : SV_DispatchThreadID)\n{\n    float x = a[i];\n    float y = a[i + 1];\n    float z = a[i + 2];\n    int j = (int)y;\n    uint u = (uint)z;\n",
-        ),
-        _ => (
-            Dialect::Cuda,
-            "__global__ void main_of(const float* __restrict__ a, float* __restrict__ o, float n, int m, unsigned q)\n{\n    int i = threadIdx.x;\n    float x = a[i];\n    float y = a[i + 1];\n    float z = a[i + 2];\n    int j = (int)y;\n    unsigned u = (unsigned)z;\n",
-        ),
+    let head = match language {
+        ir::Language::Hlsl => {
+            "StructuredBuffer<float> a; RWStructuredBuffer<float> o; float n; int m; uint q;\n[numthreads(64, 1, 1)]\nvoid main(uint i : SV_DispatchThreadID)\n{\n    float x = a[i];\n    float y = a[i + 1];\n    float z = a[i + 2];\n    int j = (int)y;\n    uint u = (uint)z;\n"
+        }
+        _ => {
+            "__global__ void main_of(const float* __restrict__ a, float* __restrict__ o, float n, int m, unsigned q)\n{\n    int i = threadIdx.x;\n    float x = a[i];\n    float y = a[i + 1];\n    float z = a[i + 2];\n    int j = (int)y;\n    unsigned u = (unsigned)z;\n"
+        }
     };
     let lines: String = statements
         .lines()
         .map(|line| format!("    {line}\n"))
         .collect();
     let text = format!("{head}{lines}    o[i] = r;\n}}\n").replace('\n', breaks);
-    let unit = preprocess_text("main", &text, dialect);
-    let parsed = parse_unit(&unit, dialect);
-    let items: Vec<Arc<_>> = parsed
-        .iter()
-        .map(|(_, _, item)| Arc::new(item.clone()))
-        .collect();
-    let environment = Environment::new(&items);
-    let bodies = UnitBodies(
-        items
-            .iter()
-            .map(|item| (item.key.clone(), item.clone()))
-            .collect(),
-    );
-    for (number, (start, _, item)) in parsed.iter().enumerate() {
-        let source = Source::new(
-            item,
-            &unit.items[number].tokens,
-            &text,
-            *start,
-            &environment,
-            &bodies,
-            language,
-        );
+    let read = read(&text, language);
+    for number in 0..read.parsed.len() {
+        let source = read.source(&text, number);
+        let (_, _, item) = &read.parsed[number];
         for function in functions_of(item) {
             let all = candidates(&source, function);
             let Some(candidate) = all.iter().find(|candidate| candidate.name == "x") else {

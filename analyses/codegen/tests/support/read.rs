@@ -3,6 +3,7 @@
 
 use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
 use ir::{FunctionKind, Language, Module};
+use lockstep_codegen::specialize::source::Source;
 use oracle::random::Random;
 use std::sync::Arc;
 use syntax::c_family::ast::ParsedItem;
@@ -59,6 +60,21 @@ impl Read {
             }
         }
         (modules, problems)
+    }
+    /// An item of the text, as versions see it.
+    pub(crate) fn source<'a>(&'a self, text: &'a str, number: usize) -> Source<'a> {
+        let (start, _, item) = &self.parsed[number];
+        let tokens = &self.unit.items[number].tokens;
+        let (environment, bodies) = (&self.environment, &self.bodies);
+        Source::new(
+            item,
+            tokens,
+            text,
+            *start,
+            environment,
+            bodies,
+            self.language,
+        )
     }
     /// The modules of kernels.
     pub(crate) fn kernels(&self) -> Vec<Module> {

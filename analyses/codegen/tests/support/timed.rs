@@ -6,7 +6,7 @@ use crate::read::{Read, read};
 use facts::cost::Machine;
 use lockstep_codegen::specialize::accept::Model;
 use lockstep_codegen::specialize::source::estimate::{estimate, parts};
-use lockstep_codegen::specialize::source::{Settings, Source, candidates, functions_of, version};
+use lockstep_codegen::specialize::source::{Settings, candidates, functions_of, version};
 
 /// Name, the variable that is zero, and the kernel: `zero[..]` decides, `a` and `b` are read. What a version skips is done
 /// often enough that issue bounds the time, with the test each time: a launch alone takes 20 microseconds.
@@ -99,15 +99,7 @@ pub(crate) fn versioned(
         uniform: false,
     };
     for (number, (start, _, item)) in whole.parsed.iter().enumerate() {
-        let source = Source::new(
-            item,
-            &whole.unit.items[number].tokens,
-            text,
-            *start,
-            &whole.environment,
-            &whole.bodies,
-            whole.language,
-        );
+        let source = whole.source(text, number);
         for function in functions_of(item) {
             let all = candidates(&source, function);
             let Some(candidate) = all.iter().find(|c| c.name == variable) else {

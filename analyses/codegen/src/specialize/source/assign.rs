@@ -124,6 +124,15 @@ impl Forward<'_> {
         let (source, names) = (self.folder.source, self.folder.names);
         let whole = source.effects(names, e);
         let original = whole.weight;
+        let unedited = |simple| {
+            node(
+                stmt,
+                NodeKind::Simple(simple),
+                Vec::new(),
+                original,
+                original,
+            )
+        };
         let verbatim = |env: &mut Env| {
             let changed = assigned_in(source, names, e);
             env.retain(|id, _| !changed.contains(id));
@@ -252,13 +261,7 @@ impl Forward<'_> {
                         uses: mentioned(names, operand),
                         ..Simple::default()
                     };
-                    node(
-                        stmt,
-                        NodeKind::Simple(simple),
-                        Vec::new(),
-                        original,
-                        original,
-                    )
+                    unedited(simple)
                 }
                 None => verbatim(env),
             },
@@ -294,13 +297,7 @@ impl Forward<'_> {
                     uses: mentioned(names, e),
                     ..Simple::default()
                 };
-                node(
-                    stmt,
-                    NodeKind::Simple(simple),
-                    Vec::new(),
-                    original,
-                    original,
-                )
+                unedited(simple)
             }
             _ => verbatim(env),
         }

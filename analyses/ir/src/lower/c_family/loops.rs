@@ -4,6 +4,7 @@ use super::call::Operand;
 use super::context::*;
 use super::types::*;
 use super::value::*;
+use crate::entity::Block;
 use crate::function::*;
 use crate::inst::*;
 use crate::types::Type;
@@ -14,6 +15,18 @@ use syntax::c_family::ast::{
 };
 
 impl Context<'_> {
+    /// Notes the header of a loop with the author's requests.
+    fn note_loop(&mut self, header: Block, statement: &Stmt, head: Span) {
+        let source = SourceLoop {
+            header,
+            loc: self.at(head),
+            unroll: self.unroll_request(statement),
+            pipeline: pipeline_request(statement),
+            independent: (statement.attributes.iter()).any(|attribute| attribute.name == "ivdep"),
+        };
+        self.builder.function.loops.push(source);
+    }
+
     pub(super) fn loop_statement(
         &mut self,
         statement: &Stmt,
@@ -57,15 +70,7 @@ impl Context<'_> {
         } else {
             Span::new(start, statement.span.end.max(start))
         };
-        let loc = self.at(head);
-        let unroll = self.unroll_request(statement);
-        self.builder.function.loops.push(SourceLoop {
-            header,
-            loc,
-            unroll,
-            pipeline: pipeline_request(statement),
-            independent: statement.attributes.iter().any(|one| one.name == "ivdep"),
-        });
+        self.note_loop(header, statement, head);
         self.builder.jump(header);
         if test_first {
             self.builder.switch_to(header);
@@ -164,15 +169,7 @@ impl Context<'_> {
         let inside = self.builder.create_block();
         let next = self.builder.create_block();
         let exit = self.builder.create_block();
-        let loc = self.at(statement.span);
-        let unroll = self.unroll_request(statement);
-        self.builder.function.loops.push(SourceLoop {
-            header,
-            loc,
-            unroll,
-            pipeline: pipeline_request(statement),
-            independent: statement.attributes.iter().any(|one| one.name == "ivdep"),
-        });
+        self.note_loop(header, statement, statement.span);
         self.builder.jump(header);
         self.builder.switch_to(header);
         self.here(range.span);

@@ -37,7 +37,7 @@ use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use crate::pipeline::graph::Schedule;
 use crate::target::ia64::code::op;
-use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
+use crate::target::ia64::code::{Function, Operation, Virtual};
 use crate::target::ia64::describe::Described;
 use isa::ia64::Access;
 use isa::ia64::Completer;
@@ -153,25 +153,17 @@ pub(super) fn advanced(
             }
             let mut covers: Vec<Virtual> = reached.intersection(&checked).copied().collect();
             covers.sort_unstable();
-            checks.entry(last).or_default().push(Item {
-                operation: Operation::plain(
-                    op!("chk.a.nc"),
-                    Vec::new(),
-                    vec![Operand::register(value), Operand::Block(0)],
-                )
-                .at(item.operation.loc),
-                before: Vec::new(),
-                passed: item.passed,
-                free: false,
-                speculative: false,
-                check: Some(Check {
+            checks.entry(last).or_default().push(Item::checking(
+                op!("chk.a.nc"),
+                item,
+                Check {
                     value,
                     covers,
                     recovery,
                     stepped: Vec::new(),
                     advanced: true,
-                }),
-            });
+                },
+            ));
         }
     }
     let mut out = given.clone();

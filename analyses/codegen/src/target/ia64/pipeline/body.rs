@@ -37,6 +37,29 @@ pub(super) struct Item {
     pub(super) check: Option<Check>,
 }
 
+impl Item {
+    /// An operation behind so many exits that reads nothing of earlier iterations and guards itself.
+    pub(super) fn of(operation: Operation, passed: usize) -> Item {
+        Item {
+            operation,
+            before: Vec::new(),
+            passed,
+            free: false,
+            speculative: false,
+            check: None,
+        }
+    }
+    /// The check of a value that `of` loads ahead.
+    pub(super) fn checking(mnemonic: Mnemonic, of: &Item, check: Check) -> Item {
+        let sources = vec![Operand::register(check.value), Operand::Block(0)];
+        let operation = Operation::plain(mnemonic, Vec::new(), sources);
+        Item {
+            check: Some(check),
+            ..Item::of(operation.at(of.operation.loc), of.passed)
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct LoopExit {
     pub(super) predicate: Virtual,

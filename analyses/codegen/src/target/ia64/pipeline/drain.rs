@@ -23,7 +23,7 @@ use crate::target::ia64::bundle::block::Choice;
 use crate::target::ia64::code::{Function, Operation, Virtual};
 use crate::target::ia64::listing::listing;
 use crate::target::ia64::operation::text;
-use crate::target::ia64::rebundle::{self, NoClock, Outcome};
+use crate::target::ia64::rebundle::{self, Outcome};
 use isa::ia64::File;
 use isa::ia64::register::Reg;
 use rustc_hash::FxHashMap;
@@ -181,15 +181,7 @@ fn packed(function: &Function, operations: &[Operation], machine: &Epic) -> Opti
         decisions: DECISIONS,
         all: true,
     };
-    let blocks = rebundle::rebundle(
-        &document,
-        &lines,
-        &listing,
-        machine,
-        &how,
-        None,
-        None::<&NoClock>,
-    );
+    let blocks = rebundle::rebundle_untimed(&document, &lines, &listing, machine, &how);
     let (mut cycles, mut bundles) = (0, 0);
     for block in &blocks {
         let measure = match &block.outcome {

@@ -103,14 +103,8 @@ pub(super) fn prefetching(
             op!("lfetch.nt1")
         };
         let address = Operand::Address(Name::Virtual(from));
-        items.push(Item {
-            operation: Operation::plain(hint, Vec::new(), vec![address, by]),
-            before: Vec::new(),
-            passed: 0,
-            free: false,
-            speculative: false,
-            check: None,
-        });
+        let fetch = Operation::plain(hint, Vec::new(), vec![address, by]);
+        items.push(Item::of(fetch, 0));
     }
     items.append(&mut out.items);
     out.items = items;

@@ -463,13 +463,10 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
         }
     }
     let targets = [Operand::register(started), Operand::fixed(Reg::P0)];
+    let compare = constant_compare(op!("cmp.eq"), None, targets, Loc::NONE);
     let item = Item {
-        operation: constant_compare(op!("cmp.eq"), None, targets, Loc::NONE),
-        before: Vec::new(),
-        passed: 0,
         free: true,
-        speculative: false,
-        check: None,
+        ..Item::of(compare, 0)
     };
     plan.items.insert(0, item);
     started

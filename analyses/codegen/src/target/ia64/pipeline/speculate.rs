@@ -275,25 +275,17 @@ pub(super) fn speculated(
         out.items.push(ahead);
         for value in item.operation.writes().filter(|one| checked.contains(one)) {
             let (recovery, stepped) = recovery(given, &speculative, at, value);
-            out.items.push(Item {
-                operation: Operation::plain(
-                    op!("chk.s"),
-                    Vec::new(),
-                    vec![Operand::register(value), Operand::Block(0)],
-                )
-                .at(item.operation.loc),
-                before: Vec::new(),
-                passed: item.passed,
-                free: false,
-                speculative: false,
-                check: Some(Check {
+            out.items.push(Item::checking(
+                op!("chk.s"),
+                item,
+                Check {
                     value,
                     covers: vec![value],
                     advanced: false,
                     recovery,
                     stepped,
-                }),
-            });
+                },
+            ));
         }
     }
     out

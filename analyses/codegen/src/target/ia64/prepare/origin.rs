@@ -9,41 +9,15 @@
 //! (`restrict`) is about all pointers that are based on it: it tells something only where each of them is known, so not where
 //! one is kept in memory, given away, or may be another object's address.
 
+use crate::mir::Object;
 use ir::{Block, Convert, EntityVec, Function, Inst, Op, Terminator, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
-use smol_str::SmolStr;
 
 /// Definitions that are looked at.
 const MOST: usize = 64;
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(in super::super) enum Origin {
-    Unknown,
-    /// Whatever an argument points to: the entry's parameter.
-    Parameter(u32),
-    /// What only this parameter's pointer reaches while the function runs.
-    Restrict(u32),
-    /// A variable of the frame: its `Alloca`; and one that no other pointer leads to.
-    Slot(Inst),
-    Private(Inst),
-    /// A variable of the file or of another one; and one that nothing writes.
-    Symbol(SmolStr),
-    Constant(SmolStr),
-}
-
-impl Origin {
-    /// Returns true if no access through one meets a store through the other.
-    pub(super) fn is_apart(&self, other: &Origin) -> bool {
-        use Origin::{Constant, Parameter, Private, Restrict, Unknown};
-        match (self, other) {
-            (one, other) if one == other => matches!(one, Constant(_)),
-            (Restrict(_) | Private(_) | Constant(_), _)
-            | (_, Restrict(_) | Private(_) | Constant(_)) => true,
-            (Unknown | Parameter(_), _) | (_, Unknown | Parameter(_)) => false,
-            _ => true,
-        }
-    }
-}
+/// The memory that an address of the IR points into: parameters are the entry's, variables of the frame their `Alloca`.
+pub(in super::super) type Origin = Object<Inst>;
 
 /// What the addresses of a function point into.
 pub(in super::super) struct Origins {

@@ -123,9 +123,8 @@ pub enum KeptReason {
     NoFaster,
 }
 
-/// The clock that is not given: `None::<&NoClock>`.
-#[derive(Clone, Copy, Debug)]
-pub enum NoClock {}
+/// The clock that is not given.
+enum NoClock {}
 
 impl Clock for NoClock {
     type Document = Document;
@@ -137,6 +136,26 @@ impl Clock for NoClock {
     fn cycles(&self, _: &[WayPart<'_, NoClock>], _: u64) -> u64 {
         match *self {}
     }
+}
+
+/// All blocks of a file, in order, each judged by itself.
+#[must_use]
+pub fn rebundle_untimed(
+    document: &Document,
+    text: &str,
+    listing: &Listing,
+    machine: &Epic,
+    options: &Options,
+) -> Vec<Rebundled> {
+    rebundle(
+        document,
+        text,
+        listing,
+        machine,
+        options,
+        None,
+        None::<&NoClock>,
+    )
 }
 
 /// All blocks of a file, in order. `within`: those that touch these bytes. Without a clock, blocks are judged by

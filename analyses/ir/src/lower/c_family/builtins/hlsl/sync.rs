@@ -83,22 +83,7 @@ pub(crate) fn interlocked(
     let results: &[Type] = if original.is_some() { &[bits] } else { &[] };
     cx.here(span);
     let inst = match &place.place {
-        Place::Texel(texel) => {
-            let mut args = vec![texel.resource];
-            args.extend_from_slice(&texel.coordinates);
-            args.extend_from_slice(&values);
-            let access = TextureAccess {
-                op: TextureOp::Atomic(op),
-                coordinates: texel.coordinates.len() as u8,
-                has_sampler: false,
-                has_offset: false,
-                read_only: false,
-                geometry: texel.geometry,
-                component: 0,
-            };
-            cx.builder.inst(Op::Texture(access), &args, results)
-        }
-        Place::TexelSwizzle { texel, .. } => {
+        Place::Texel(texel) | Place::TexelSwizzle { texel, .. } => {
             let mut args = vec![texel.resource];
             args.extend_from_slice(&texel.coordinates);
             args.extend_from_slice(&values);
