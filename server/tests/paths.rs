@@ -149,6 +149,58 @@ fn paths_are_found_again_after_edits() {
     assert_eq!(before["entries"], 64);
 }
 
+/// A root that is computed for all and read by few.
+const PARTLY: &str = "__global__ void partly(const float* in, float* out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float x = in[i];
+    float root = sqrtf(x + 1.0f);
+    float twice = x * 2.0f;
+    if (i < n)
+        out[i] = root;
+    out[i + 64] = twice;
+}
+";
+
+#[test]
+fn definitions_that_few_ways_read_are_told() {
+    let place = Place::new("partly");
+    let file = place.file("partly.cu", PARTLY);
+    let inputs = place.file(
+        "partly.toml",
+        "item = \"partly\"\n[launch]\nthreads = [64]\nblock = [32, 1, 1]\n[values]\nn = 16\n\
+         [buffers.in]\ntype = \"f32\"\ncount = 64\nfill = \"uniform\"\n[buffers.out]\ntype = \"f32\"\ncount = 128\n",
+    );
+    text(&lockstep(&[
+        "profile",
+        &file,
+        "--inputs",
+        &inputs,
+        "--no-config",
+    ]));
+    let report = json(&lockstep(&[
+        "paths",
+        &file,
+        "--no-config",
+        "--format",
+        "json",
+    ]));
+    let dead = report["functions"][0]["partly_dead"]
+        .as_array()
+        .expect("a list");
+    assert_eq!(dead.len(), 1, "{dead:?}");
+    assert_eq!(dead[0]["variable"], "root");
+    assert_eq!(dead[0]["line"], 5);
+    assert_eq!(dead[0]["executions"], 64);
+    assert_eq!(dead[0]["unread_at_least"], 48);
+    assert_eq!(dead[0]["unread_at_most"], 48);
+    let words = text(&lockstep(&["paths", &file, "--no-config"]));
+    assert!(
+        words.contains("partly dead: `root` in line 5: 48 of 64 times nothing reads it (75 %)"),
+        "{words}"
+    );
+}
+
 #[test]
 fn without_a_profile_it_says_how_to_make_one() {
     let place = Place::new("none");

@@ -51,6 +51,13 @@ pub(super) fn paths(args: &PathsArgs) -> Result<u8, CliError> {
                         "possible": item.possible,
                         "lost": item.lost,
                         "exact": item.exact,
+                        "partly_dead": item.dead.iter().map(|row| json!({
+                            "variable": row.variable,
+                            "line": row.line,
+                            "executions": row.counts.executions,
+                            "unread_at_least": row.counts.least,
+                            "unread_at_most": row.counts.most,
+                        })).collect::<Vec<Value>>(),
                     })
                 })
                 .collect();

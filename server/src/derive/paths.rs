@@ -5,9 +5,9 @@ use super::pressure::outer;
 use super::zeros::{FileProfile, UnusableProfile, file_profile};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, is_named, items_to_show};
-use facts::paths::{Path, PathGraph, PathNumbers, PathRefusal, Start};
+use facts::paths::{Path, PathGraph, PathNumbers, PathProfile, PathRefusal, Start, Unread, unread};
 use facts::values::stored::{StoredItem, found_paths};
-use ir::{Block, Function, Loc};
+use ir::{BindingKind, Block, Function, Loc, Op, Site, ValueDef};
 use smol_str::SmolStr;
 use std::path::PathBuf;
 use syntax::{FileId, Span};
@@ -41,7 +41,22 @@ pub struct ItemPaths {
     pub lost: u64,
     /// The code is the one that was profiled.
     pub exact: bool,
+    /// Definitions that often nothing reads, those with most such executions first.
+    pub dead: Vec<PartlyDead>,
 }
+
+/// A definition of a variable that nothing reads on some of the ways that were taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartlyDead {
+    pub variable: String,
+    /// From 1.
+    pub line: u32,
+    /// By lanes.
+    pub counts: Unread,
+}
+
+/// The share of executions that nothing reads from which on a definition is told of.
+const OFTEN: f64 = 0.25;
 
 /// The reason why a function has no paths.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -127,7 +142,68 @@ fn of_part(
         possible: numbers.count(),
         lost: known.lost,
         exact: known.exact,
+        dead: partly_dead(db, file, item, function, &numbers, &known.profile),
     })
+}
+
+/// The definitions that often nothing reads, on the paths that are known.
+fn partly_dead(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    function: &Function,
+    numbers: &PathNumbers,
+    profile: &PathProfile,
+) -> Vec<PartlyDead> {
+    let counts = unread(function, numbers, profile);
+    let index = db::line_index(db, file);
+    let mut out: Vec<PartlyDead> = Vec::new();
+    for binding in &function.bindings {
+        if binding.kind == BindingKind::Read || binding.loc.site != Site(0) {
+            continue;
+        }
+        // Of a vector the member that is read most.
+        let of = binding.values.iter().map(|&value| {
+            let ValueDef::Result(inst, _) = function.values[value].def else {
+                return None;
+            };
+            computes(&function.insts[inst].op).then(|| counts[inst])
+        });
+        let of: Option<Vec<Unread>> = of.collect();
+        let least = of
+            .unwrap_or_default()
+            .into_iter()
+            .min_by_key(|all| all.least);
+        let Some(counts) = least.filter(|counts| counts.share() >= OFTEN) else {
+            continue;
+        };
+        let Some((FileId::MAIN, span)) = program::absolute(db, file, item, function, binding.loc)
+        else {
+            continue;
+        };
+        let name = &function.variables[binding.variable].name;
+        out.push(PartlyDead {
+            variable: format!("{name}{}", binding.part),
+            line: index.line_column(span.start).0 + 1,
+            counts,
+        });
+    }
+    out.sort_by_key(|row| (std::cmp::Reverse(row.counts.least), row.line));
+    out
+}
+
+/// Returns true for what a processor executes to give a value.
+const fn computes(op: &Op) -> bool {
+    !matches!(
+        op,
+        Op::Const(_)
+            | Op::Undef
+            | Op::SymbolAddress(_)
+            | Op::Parameter(_)
+            | Op::Special(_)
+            | Op::Alloca { .. }
+            | Op::Convert(_)
+    )
 }
 
 /// By block, the lines of the file on which its instructions stand, ascending.
@@ -142,7 +218,7 @@ fn lines_of_blocks(db: &dyn Db, file: File, item: Item<'_>, function: &Function)
         let data = &function.blocks[block];
         let insts = data.insts.iter().map(|&inst| &function.insts[inst]);
         // Constants stand where they are read, which may be elsewhere.
-        let places = insts.filter(|inst| !matches!(inst.op, ir::Op::Const(_)));
+        let places = insts.filter(|inst| !matches!(inst.op, Op::Const(_)));
         let mut found: Vec<u32> = places.filter_map(|inst| line(inst.loc)).collect();
         found.extend(line(data.loc));
         found.sort_unstable();

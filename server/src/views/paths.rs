@@ -50,6 +50,22 @@ pub fn report(paths: &ItemPaths, all: bool) -> String {
     if rest > 0 {
         let _ = writeln!(out, "  {:>10}  in {} more: --all", rest, taken - shown);
     }
+    for row in paths.dead.iter().take(LISTED) {
+        let counts = row.counts;
+        let bound = match counts.least == counts.most {
+            true => "",
+            false => "at least ",
+        };
+        let _ = writeln!(
+            out,
+            "  partly dead: `{}` in line {}: {bound}{} of {} times nothing reads it ({:.0} %)",
+            row.variable,
+            row.line,
+            counts.least,
+            counts.executions,
+            100.0 * counts.share()
+        );
+    }
     out
 }
 

@@ -56,7 +56,7 @@ impl Walked {
 /// The executions on one path. A predicate is defined at each statement and in front of each enabled join that a way without
 /// it enters, where some copy needs one.
 #[must_use]
-pub fn path_cost(problem: &Problem, sinking: &Sinking, path: &[usize]) -> PathCost {
+pub(super) fn path_cost(problem: &Problem, sinking: &Sinking, path: &[usize]) -> PathCost {
     let guards = |at: usize| sinking.kept.entry[at] && !sinking.certain.entry[at];
     let guards_exit = |at: usize| sinking.kept.exit[at] && !sinking.certain.exit[at];
     let guarded = (0..problem.kinds.len()).any(|at| guards(at) || guards_exit(at));

@@ -6,7 +6,7 @@
 //!
 //! `graph` is the control flow that is walked, `numbering` gives each acyclic way its number, `placement` says where a counter
 //! has to change so that the number comes out with fewest additions, `profile` is what was counted, `bounds` what counts of edges
-//! alone tell of ways.
+//! alone tell of ways, `unread` how often nothing reads what is computed on them.
 //!
 //! Source: Ball and Larus, *Efficient Path Profiling*, MICRO-29, 1996; Ball, *Efficiently Counting Program Events with
 //! Support for On-line Queries*, TOPLAS 1994; Ball, Mataga, Sagiv, *Edge Profiling versus Path Profiling*, POPL 1998.
@@ -18,7 +18,9 @@ pub mod placement;
 mod profile;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 pub use graph::PathGraph;
 pub use numbering::{Ending, Path, PathNumbers, PathRefusal, Start, Walk};
 pub use profile::PathProfile;
+pub use unread::{Unread, unread};
