@@ -346,7 +346,7 @@ pub(super) fn assemble(db: &mut Database, file: File, tool: &Path) {
         match ptxas::figures(tool, &job, &|| false) {
             Ok(found) => all.extend(found.into_iter().map(|(key, one)| (key, Some(one)))),
             Err(error) => {
-                let names: Vec<&str> = job.entries.iter().map(|one| one.0.as_str()).collect();
+                let names: Vec<&str> = job.entries.iter().map(|entry| entry.0.as_str()).collect();
                 eprintln!(
                     "lockstep: `{}` stays an estimate: {error}",
                     names.join("`, `")

@@ -753,7 +753,7 @@ fn is_server(arguments: &[OsString]) -> bool {
     !asks_for_help
         && (first == Some("serve")
             || (first.is_some_and(|first| first.starts_with("--"))
-                && arguments.iter().any(|one| one == "--stdio")))
+                && arguments.iter().any(|argument| argument == "--stdio")))
 }
 
 fn explain(code: Option<&str>) -> Result<u8, CliError> {

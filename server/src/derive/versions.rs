@@ -378,7 +378,7 @@ pub fn share(db: &dyn Db, item: Item<'_>, function: &Function, values: &[Value])
     if let [one] = members.as_slice() {
         return share(one.zeros, one.executions);
     }
-    let ids: Vec<u32> = members.iter().map(|one| one.id).collect();
+    let ids: Vec<u32> = members.iter().map(|member| member.id).collect();
     let joint = stored.joint.iter().find(|joint| joint.members == ids)?;
     share(joint.zeros, joint.executions)
 }

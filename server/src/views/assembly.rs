@@ -88,7 +88,7 @@ const fn class(class: Class) -> &'static str {
 }
 
 fn list<T: ToString>(registers: impl Iterator<Item = T>) -> String {
-    let names: Vec<String> = registers.map(|one| one.to_string()).collect();
+    let names: Vec<String> = registers.map(|register| register.to_string()).collect();
     match names.len() {
         0..=8 => names.join(" "),
         more => format!("{} … ({more})", names[..6].join(" ")),

@@ -462,9 +462,9 @@ mod tests {
             ),
         ] {
             assert_eq!(table(text).count(), rows.len());
-            for one in rows {
-                assert!(one.signature.contains(one.name), "{}", one.name);
-                assert!(one.about.ends_with('.'), "{}", one.name);
+            for row in rows {
+                assert!(row.signature.contains(row.name), "{}", row.name);
+                assert!(row.about.ends_with('.'), "{}", row.name);
             }
         }
         assert_eq!(

@@ -197,7 +197,7 @@ pub fn estimate(
         let data = &function.blocks[block];
         for &inst in &data.insts {
             let data = &function.insts[inst];
-            if !data.op.has_effect() && !data.results.iter().any(|one| needed.contains(one)) {
+            if !data.op.has_effect() && !data.results.iter().any(|result| needed.contains(result)) {
                 continue;
             }
             let traces = matches!(&data.op, Op::Texture(access) if access.op == TextureOp::Trace);
@@ -269,7 +269,7 @@ pub fn estimate(
         })
     });
     let mut calls: Vec<CallCost> = calls.collect();
-    calls.sort_by_key(|one| one.span);
+    calls.sort_by_key(|call| call.span);
     ItemCost {
         machine: machine.name.clone(),
         total,

@@ -325,7 +325,7 @@ impl<T: InstructionSet> Operation<T> {
             return None;
         }
         let operands = self.targets.iter().chain(&self.sources);
-        let mut addresses = operands.filter_map(|one| match one {
+        let mut addresses = operands.filter_map(|operand| match operand {
             Operand::Address(name) => Some(*name),
             _ => None,
         });

@@ -76,8 +76,8 @@ fn may_meet<T: Scheduled>(first: &Operation<T>, second: &Operation<T>) -> bool {
         return false;
     }
     if frame(first) {
-        return first.sources.iter().any(|one| match one {
-            Operand::Frame(_) => second.sources.contains(one),
+        return first.sources.iter().any(|source| match source {
+            Operand::Frame(_) => second.sources.contains(source),
             _ => false,
         });
     }

@@ -43,8 +43,8 @@ impl Value {
         counts: impl Fn(u32) -> bool,
     ) -> (Option<i64>, Option<i64>) {
         let at = |one: u32| i64::from(schedule.start[one as usize]);
-        let writers = self.writers.iter().filter(|&&one| counts(one));
-        let written = writers.map(|&one| at(one));
+        let writers = self.writers.iter().filter(|&&writer| counts(writer));
+        let written = writers.map(|&writer| at(writer));
         let readers = self.readers.iter().filter(|&&(one, _)| counts(one));
         let read = readers.map(|&(one, later)| at(one) + i64::from(later) * i64::from(schedule.ii));
         (written.clone().min(), written.chain(read).max())

@@ -191,7 +191,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
             .reads()
             .filter(|&one| Some(one) != operation.predicate);
         let is_guard = |one: Virtual| T::is_guard(self.function.class(one));
-        let flags = flags.filter(|&one| is_guard(one)).count();
+        let flags = flags.filter(|&flag| is_guard(flag)).count();
         if let ([Operand::Register(Name::Virtual(to))], true) = (&operation.targets[..], flags > 0)
         {
             let to = *to;

@@ -66,7 +66,7 @@ pub fn live(
             members.insert(inst);
             let data = &function.insts[inst];
             // A load that nothing uses is not of the candidate's making: it stays, and may fault.
-            let idle = || !data.results.iter().any(|one| original.contains(one));
+            let idle = || !data.results.iter().any(|result| original.contains(result));
             if data.op.has_effect() || matches!(data.op, Op::Load(_)) && idle() {
                 out.kept.insert(inst);
                 roots.extend(data.operands());

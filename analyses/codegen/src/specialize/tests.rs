@@ -38,7 +38,7 @@ impl Case {
 
     fn evaluate(&self, members: &[u32], zeros: Zeros) -> Result<Estimate, Illegal> {
         let cx = Context::new(&self.function, &Flat, &self.weights, zeros);
-        let members: Vec<Value> = members.iter().map(|&one| Value(one)).collect();
+        let members: Vec<Value> = members.iter().map(|&member| Value(member)).collect();
         cx.evaluate(&members, 0.5)
     }
 

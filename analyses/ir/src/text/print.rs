@@ -112,9 +112,9 @@ impl Printer<'_, '_> {
                 Linkage::Elsewhere => self.out.push_str(" elsewhere"),
             }
             self.flag(symbol.definition.opaque, "opaque");
-            for one in &symbol.definition.addresses {
-                put!(self, " at {} {}", one.offset, quoted(&one.symbol));
-                put!(self, " {}", one.addend);
+            for address in &symbol.definition.addresses {
+                put!(self, " at {} {}", address.offset, quoted(&address.symbol));
+                put!(self, " {}", address.addend);
             }
             match symbol.resource_array {
                 None => {}

@@ -351,7 +351,7 @@ fn memory(mnemonic: Mnemonic, operands: Operands<'_>, inst: &mut Inst) -> Result
     } else {
         operands.sources
     };
-    let base = places.iter().find_map(|one| match one {
+    let base = places.iter().find_map(|place| match place {
         Meaning::Memory(base) => Some(*base),
         _ => None,
     });

@@ -148,7 +148,7 @@ fn execute(
         groups.check(machine, inst);
         if let Some(clock) = &mut clock {
             let reads = machine.reads.iter().map(|one| (one.id, one.name, one.what));
-            let writes = machine.writes.iter().map(|one| (one.id, one.name));
+            let writes = machine.writes.iter().map(|write| (write.id, write.name));
             clock.issue(inst, program.shape(inst.bundle), reads, writes);
         }
         groups.any = true;

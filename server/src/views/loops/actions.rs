@@ -609,7 +609,7 @@ impl At<'_> {
             .ok_or_else(gone)?;
         let reports = loops_of(self.db, self.file, &lowered.module).ok_or_else(gone)?;
         let mut reports = reports.into_iter();
-        reports.find(|one| one.head == *head).ok_or_else(gone)
+        reports.find(|report| report.head == *head).ok_or_else(gone)
     }
 }
 

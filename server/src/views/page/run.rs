@@ -152,7 +152,7 @@ fn of_template(module: &Module, block: Option<Vec<u32>>, number: i64) -> Option<
             Number::Int(COUNT) => *value = Number::Int(number),
             Number::List(all) => {
                 let counts = all.iter_mut().filter(|one| **one == COUNT as f64);
-                counts.for_each(|one| *one = number as f64);
+                counts.for_each(|count| *count = number as f64);
             }
             _ => {}
         }

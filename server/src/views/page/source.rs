@@ -296,7 +296,7 @@ impl Teller<'_> {
 
     fn accesses(&mut self, start: u32, part: &Part<'_>) {
         let accesses = part.rows.accesses.iter();
-        for access in accesses.filter(|one| one.space != Space::Local) {
+        for access in accesses.filter(|access| access.space != Space::Local) {
             let kind = match is_wasteful(access) {
                 true => "wasteful",
                 false => "access",

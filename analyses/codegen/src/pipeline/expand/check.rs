@@ -184,8 +184,8 @@ pub fn check<T: Counted>(
         };
         let (now, done) = symbols(&mut |symbols| {
             copies(&pieces.guard.operations, symbols);
-            for one in &pieces.prologue.operations {
-                symbols.execute(one);
+            for operation in &pieces.prologue.operations {
+                symbols.execute(operation);
             }
             for _ in 0..passes {
                 let kernel = &pieces.kernel.operations;

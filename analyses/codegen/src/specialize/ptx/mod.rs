@@ -369,7 +369,7 @@ impl<'a> Document<'a> {
                         StatementKind::Label(_) | StatementKind::Open | StatementKind::Close
                     );
                 // A vector's own parts are in the list of another statement's writes.
-                let overwritten = line.writes.iter().any(|one| register.contains(one));
+                let overwritten = line.writes.iter().any(|write| register.contains(write));
                 if !straight || overwritten {
                     return Err(refuse());
                 }
@@ -528,7 +528,7 @@ impl Writing<'_> {
 /// Instructions that a copy in text can do without a second thought.
 fn counts(cx: &Context<'_>, inst: Inst) -> f64 {
     let data = &cx.function.insts[inst];
-    if data.op.has_effect() || data.results.iter().any(|one| cx.needed.contains(one)) {
+    if data.op.has_effect() || data.results.iter().any(|result| cx.needed.contains(result)) {
         cx.costs.inst(cx.function, inst)
     } else {
         0.0

@@ -77,9 +77,9 @@ pub(super) fn emit(source: &Source<'_>, node: &Node<'_>, floor: u32, edits: &mut
 /// Statements of one block.
 pub(super) fn sequence(source: &Source<'_>, nodes: &[Node<'_>], start: u32, edits: &mut Vec<Edit>) {
     let mut floor = start;
-    for one in nodes {
-        emit(source, one, floor, edits);
-        floor = one.stmt.span.end;
+    for node in nodes {
+        emit(source, node, floor, edits);
+        floor = node.stmt.span.end;
     }
 }
 

@@ -50,7 +50,7 @@ impl Abs {
         let lanes: [Option<f64>; 4] =
             std::array::from_fn(|at| if at < count { lane(at) } else { lane(0) });
         match lanes[0] {
-            Some(first) if lanes.iter().all(|one| *one == Some(first)) => Abs::All(first),
+            Some(first) if lanes.iter().all(|lane| *lane == Some(first)) => Abs::All(first),
             _ if lanes.iter().all(Option::is_none) => Abs::Top,
             _ => Abs::Lanes(std::array::from_fn(|at| {
                 if at < count { lanes[at] } else { None }

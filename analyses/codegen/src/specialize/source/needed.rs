@@ -36,7 +36,7 @@ impl Backward {
                 for one in nodes.iter_mut().rev() {
                     self.node(one, live);
                 }
-                node.dead = nodes.iter().all(|one| one.dead);
+                node.dead = nodes.iter().all(|node| node.dead);
             }
             NodeKind::If {
                 condition,

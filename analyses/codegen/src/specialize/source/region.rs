@@ -204,7 +204,7 @@ pub fn candidate_at(source: &Source<'_>, function: &Function, offset: u32) -> Op
     if place.as_ref().is_none_or(|place| !number(place)) {
         let around = |one: &&Candidate| one.place.start <= offset && offset <= one.place.end;
         let operands = all.iter().filter(|one| one.is_operand()).filter(around);
-        if let Some(operand) = operands.min_by_key(|one| one.place.len()) {
+        if let Some(operand) = operands.min_by_key(|operand| operand.place.len()) {
             return Some(operand.clone());
         }
     }

@@ -376,9 +376,9 @@ impl Target for Ia64 {
     }
     fn marks(function: &Function) -> bool {
         let mut operations = function.blocks.iter().flat_map(|block| &block.operations);
-        operations.any(|one| {
-            matches!(one.class(), Class::Load | Class::FloatLoad)
-                && one.mnemonic.has_any(&[Completer::S, Completer::Sa])
+        operations.any(|operation| {
+            matches!(operation.class(), Class::Load | Class::FloatLoad)
+                && operation.mnemonic.has_any(&[Completer::S, Completer::Sa])
         })
     }
     fn reload(to: Reg, slot: SpillSlot) -> Vec<Operation> {

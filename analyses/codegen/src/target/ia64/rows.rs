@@ -282,7 +282,7 @@ impl Rows {
                 });
             }
         }
-        patterns.sort_by_key(|one| (one.m, one.i, one.f, one.b, one.l));
+        patterns.sort_by_key(|pattern| (pattern.m, pattern.i, pattern.f, pattern.b, pattern.l));
         patterns.dedup();
         let all = patterns.clone();
         let beaten = |one: &Pattern, other: &Pattern| {
@@ -305,16 +305,16 @@ impl Rows {
         ] {
             ports[port as usize] = machine.of(key);
         }
-        let bounds = patterns.iter().map(|one| {
+        let bounds = patterns.iter().map(|pattern| {
             Bounds::of([
-                one.m,
-                one.i,
-                one.f,
-                one.b,
+                pattern.m,
+                pattern.i,
+                pattern.f,
+                pattern.b,
                 // A long slot that holds nothing holds nothing else either.
-                one.l,
+                pattern.l,
                 width.i,
-                one.m + one.i,
+                pattern.m + pattern.i,
             ])
         });
         Rows {

@@ -162,8 +162,8 @@ fn is_multiple(cx: &Context<'_>, value: Value, step: Value, depth: u32) -> bool 
         Op::Select => {
             let tested = asks_for_the_rest(cx, data.args[0], step);
             let ways = &data.args[1..];
-            ways.iter().any(|&one| multiple(one))
-                && (tested || ways.iter().all(|&one| multiple(one)))
+            ways.iter().any(|&way| multiple(way))
+                && (tested || ways.iter().all(|&way| multiple(way)))
         }
         _ => false,
     }

@@ -252,7 +252,7 @@ impl Context<'_> {
 /// `#pragma lockstep pipeline(word)`, whose word the emitter of a machine that pipelines knows.
 fn pipeline_request(statement: &Stmt) -> Option<SmolStr> {
     let mut attributes = statement.attributes.iter();
-    let attribute = attributes.find(|one| one.name == "pipeline")?;
+    let attribute = attributes.find(|attribute| attribute.name == "pipeline")?;
     let word = match attribute.arguments.first().map(|one| &one.kind) {
         Some(ExprKind::Paren(inner)) => Some(&inner.kind),
         other => other,

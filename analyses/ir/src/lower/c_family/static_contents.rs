@@ -114,8 +114,8 @@ impl Context<'_> {
             let end = offset.checked_add(content.len() as u64)?;
             let last = addresses.last().map_or(0, |one| u64::from(one.offset) + 8);
             if offset < last {
-                addresses.retain(|one| {
-                    let before = u64::from(one.offset);
+                addresses.retain(|address| {
+                    let before = u64::from(address.offset);
                     before + 8 <= offset || end <= before
                 });
             }
@@ -127,7 +127,7 @@ impl Context<'_> {
             let place = bytes.get_mut(start..start.checked_add(content.len())?)?;
             place.copy_from_slice(&content);
         }
-        addresses.sort_by_key(|one| one.offset);
+        addresses.sort_by_key(|address| address.offset);
         Some(Contents { bytes, addresses })
     }
 

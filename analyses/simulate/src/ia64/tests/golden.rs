@@ -367,7 +367,7 @@ fn an_early_exit_over_many_arrays() {
         let key = random.random_range(0..12);
         // Nothing is mapped behind the array: what runs ahead gets a NaT that no one consumes.
         let (outcome, ..) = run_k3(&text, &values, key, count);
-        let found = values.iter().position(|&one| one == key);
+        let found = values.iter().position(|&value| value == key);
         let sum: u32 = values.iter().take(found.unwrap_or(values.len())).sum();
         let expected = u64::from(sum) + if found.is_some() { 1000 } else { 0 };
         assert_eq!(outcome.result, Some(expected), "{values:?} {key}");

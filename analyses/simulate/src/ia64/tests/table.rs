@@ -313,7 +313,7 @@ fn refused(text: &str, found: &mut Found) {
     let said = assembled(text);
     // `hint.b` and the like exist, and it advises against them.
     let errors = said.lines().filter(|one| one.contains("Error"));
-    for error in errors.filter(|one| !one.contains("shouldn't be used")) {
+    for error in errors.filter(|error| !error.contains("shouldn't be used")) {
         let number = error
             .split(':')
             .nth(1)
@@ -679,7 +679,7 @@ fn written(line: &Line<'_>, before: &State, run: &Executed, seen: &mut Seen, fou
                     .iter()
                     .filter(|&&one| one.file == File::General && one != memory.base);
                 others
-                    .map(|one| before.generals[usize::from(one.number)].value)
+                    .map(|other| before.generals[usize::from(other.number)].value)
                     .fold(0, u64::wrapping_add)
             }
         };
@@ -695,7 +695,7 @@ fn is_kept(register: Reg, line: &Line<'_>) -> bool {
     let named = |name: &str| {
         let mut words = line.text.split_whitespace();
         matches!(class, Class::FromApplication | Class::ToApplication)
-            && words.any(|one| one == name)
+            && words.any(|word| word == name)
     };
     match register {
         // What the register stack engine does with the old frame.

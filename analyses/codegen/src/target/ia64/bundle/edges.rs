@@ -19,7 +19,7 @@ pub(super) fn joined(block: &Block, mut packing: Packing, width: Width) -> Packi
     let mut from: Vec<[usize; 3]> = Vec::new();
     for group in &packing.groups {
         let members = group.instructions.iter();
-        let counts = count(members.map(|&one| block.types[one as usize]));
+        let counts = count(members.map(|&member| block.types[member as usize]));
         let whole = slots(counts, Edge::Whole, Edge::Whole).unwrap_or(u32::MAX);
         let mut next: [Option<u32>; 3] = [None; 3];
         let mut ways = [0; 3];

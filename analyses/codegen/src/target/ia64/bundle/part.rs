@@ -129,8 +129,8 @@ pub(super) fn part_of(block: &Block, part: &[u32], before: &Packing) -> Inner {
     let mut release = vec![0; part.len()];
     let mut cycle_of = vec![None; block.types.len()];
     for group in &before.groups {
-        for &one in &group.instructions {
-            cycle_of[one as usize] = Some(group.cycle);
+        for &instruction in &group.instructions {
+            cycle_of[instruction as usize] = Some(group.cycle);
         }
     }
     for wait in &block.edges {

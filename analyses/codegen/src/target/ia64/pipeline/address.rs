@@ -149,7 +149,7 @@ impl<'a> Values<'a> {
         let step = if operation.memory.is_some() {
             // Of what it writes only the address counts.
             let mut operands = operation.targets.iter().chain(&operation.sources);
-            let stepped = operands.any(|one| *one == Operand::Address(Name::Virtual(name)));
+            let stepped = operands.any(|operand| *operand == Operand::Address(Name::Virtual(name)));
             match operation.sources.get(1) {
                 Some(Operand::Number(step)) if stepped && operation.predicate.is_none() => {
                     Some(*step)
@@ -250,7 +250,7 @@ pub(super) fn from_above(
         };
         let own = |one: &u32| block == region.header && region.blocks.contains(one);
         let ways = predecessors[block as usize].iter().copied();
-        let mut open: Vec<u32> = ways.filter(|one| !own(one)).collect();
+        let mut open: Vec<u32> = ways.filter(|way| !own(way)).collect();
         let mut between: Vec<u32> = Vec::new();
         while let Some(one) = open.pop() {
             if one == up || between.contains(&one) {
@@ -289,7 +289,7 @@ struct Walk<'w, 'f> {
 impl Walk<'_, '_> {
     fn counts(&self, name: Virtual) -> bool {
         let coefficient = |one: &&mut Progression| one.start.coefficient(Term::Initial(name));
-        self.forms.iter().any(|one| coefficient(one) != 0)
+        self.forms.iter().any(|form| coefficient(form) != 0)
     }
     fn replace(&mut self, name: Virtual, by: &Progression) {
         for form in &mut *self.forms {

@@ -86,7 +86,7 @@ impl LoopExit {
     /// Values that are read behind it, and how many iterations ago each was written.
     pub(super) fn left(&self) -> impl Iterator<Item = (Virtual, u32)> + '_ {
         let live = self.live.iter().map(|&(_, name, ago)| (name, ago));
-        live.chain(self.sums.iter().map(|one| (one.value, one.ago)))
+        live.chain(self.sums.iter().map(|sum| (sum.value, sum.ago)))
     }
 }
 

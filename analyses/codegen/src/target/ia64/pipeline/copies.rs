@@ -173,7 +173,7 @@ fn forgotten(function: &mut Function, given: &mut Loop, at: usize, copy: Copy) -
         known || ago == 1 && own
     };
     let (mut at, mut value) = (at, value);
-    if initials.iter().any(|one| taken(one.0 + ago)) {
+    if initials.iter().any(|initial| taken(initial.0 + ago)) {
         let Some((again, before)) = repeated(function, given, value, ago) else {
             return false;
         };
@@ -330,7 +330,7 @@ pub(super) fn step(function: &Function, given: &mut Loop) {
                     operation.class(),
                     Class::Load | Class::FloatLoad | Class::Store | Class::FloatStore
                 )
-                && operands.any(|one| *one == address)
+                && operands.any(|operand| *operand == address)
         });
         let Some(access) = access else { continue };
         let Some((own, from)) = own_register(given, base, given.items[access].passed) else {

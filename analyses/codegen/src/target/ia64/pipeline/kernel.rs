@@ -337,8 +337,8 @@ impl Kernel<'_> {
         }
         for (at, block) in (0..).zip(&mut function.blocks) {
             let back = self.own.is_some() && self.blocks.contains(&at);
-            for one in &mut block.operations {
-                for source in &mut one.sources {
+            for operation in &mut block.operations {
+                for source in &mut operation.sources {
                     if let Operand::Block(target) = source {
                         *target = match back && *target == header {
                             true => own,

@@ -40,7 +40,7 @@ pub(super) fn turns(given: &Loop, options: &Options) -> std::ops::Range<u32> {
 pub(super) fn count(exits: &[LoopExit]) -> u32 {
     let of = |exit: &LoopExit| {
         let first = exit.sums.first().map(|one| one.register);
-        let own = exit.sums.iter().filter(|one| Some(one.register) == first);
+        let own = exit.sums.iter().filter(|sum| Some(sum.register) == first);
         1 + own.count() as u32
     };
     exits.iter().map(of).max().unwrap_or(1)

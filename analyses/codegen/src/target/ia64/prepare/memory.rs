@@ -115,7 +115,7 @@ pub(super) fn forward(function: &mut Function, wraps: bool) -> bool {
     // Of a load of several elements all must be known.
     let known = |inst: &Inst| {
         let results = &function.insts[*inst].results;
-        results.iter().all(|one| same[one.index()] != *one)
+        results.iter().all(|result| same[result.index()] != *result)
     };
     let gone: FxHashSet<Inst> = gone.into_iter().filter(known).collect();
     if gone.is_empty() {

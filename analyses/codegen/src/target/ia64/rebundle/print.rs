@@ -57,7 +57,7 @@ pub(super) fn print(block: &Stretch<'_>, laid: &[Laid]) -> String {
             let _ = writeln!(out, "{indent}}}");
         }
     }
-    for note in comments.iter().flat_map(|one| &one.below) {
+    for note in comments.iter().flat_map(|comment| &comment.below) {
         let _ = writeln!(out, "{indent}{note}");
     }
     let whole = out.strip_prefix(indent.as_str()).unwrap_or(&out);

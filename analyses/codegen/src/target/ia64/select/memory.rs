@@ -359,9 +359,9 @@ fn opaque_behind(function: &ir::Function, symbol: Symbol) -> Option<&str> {
         if data.definition.opaque {
             return Some(&data.name);
         }
-        for one in &data.definition.addresses {
+        for address in &data.definition.addresses {
             let mut all = function.symbols.iter();
-            if let Some((found, _)) = all.find(|(_, data)| data.name == one.symbol)
+            if let Some((found, _)) = all.find(|(_, data)| data.name == address.symbol)
                 && !open.contains(&found)
             {
                 open.push(found);
