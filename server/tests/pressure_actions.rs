@@ -73,6 +73,25 @@ const LOOP: &str = r#"__global__ void __maxnreg__(16) sums(float* out, const flo
 }
 "#;
 
+/// Variables of 64 bits: a counter, what grows without a bound, and what loses its lower half.
+const WIDE: &str = r#"__global__ void __maxnreg__(24) sums(float* out, const float* __restrict__ in, int n, size_t width) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float a = in[i], b = in[i + 1], c = in[i + 2], d = in[i + 3], e = in[i + 4], f = in[i + 5];
+    float g = in[i + 6], h = in[i + 7];
+    size_t last = 0; // of the last row
+    size_t half = width;
+    for (long long k = 0; k < n; k++) {
+        float p = in[k], q = in[k + n], r = in[k * 2];
+        a = a * p + b * q, b = b * q + c * r, c = c * r + d * p;
+        d = d * p + e * q, e = e * q + f * r, f = f * r + g * p;
+        g = g * q + h * r, h = h * p + a * q;
+        last += width, half >>= 1;
+    }
+    out[i] = a + b + c + d + e + f + g + h;
+    out[last + half] = in[half];
+}
+"#;
+
 struct Source {
     _place: Place,
     file: String,
@@ -284,6 +303,30 @@ fn a_loop_is_unrolled_less() {
 -    #pragma unroll 8 // eight at a time
 +    #pragma unroll 4 // eight at a time";
     assert_eq!(source.applied("unroll-pragma", &head, &[]), wanted[1..]);
+}
+
+#[test]
+fn a_counter_of_64_bits_that_fits_32_is_declared_so() {
+    let source = Source::new("narrow", "wide.cu", WIDE);
+    let at = source.at("k = 0", 0);
+    let wanted = "
+-    for (long long k = 0; k < n; k++) {
+-        float p = in[k], q = in[k + n], r = in[k * 2];
++    for (int k = 0; k < n; k++) {
++        float p = in[k], q = in[(long long)k + n], r = in[(long long)k * 2];";
+    assert_eq!(source.applied("narrow-type", &at, &[]), wanted[1..]);
+    let head = source.at("sums(", 0);
+    assert_eq!(source.applied("narrow-type", &head, &[]), wanted[1..]);
+    let action = source.action("narrow-type", &at, &[]);
+    let title = action["title"].as_str().expect("a title");
+    assert!(title.contains("19 → 18 registers"), "{title}");
+    // What grows without a bound stays.
+    let reason = source.refused("narrow-type", &source.at("last = 0", 0), &[]);
+    assert!(reason.contains("nothing bounds it"), "{reason}");
+    let reason = source.refused("narrow-type", &source.at("half = width", 0), &[]);
+    assert!(reason.contains("nothing bounds it"), "{reason}");
+    let reason = source.refused("narrow-type", &source.at("i = blockIdx", 0), &[]);
+    assert!(reason.contains("no integer of 64 bits"), "{reason}");
 }
 
 #[test]

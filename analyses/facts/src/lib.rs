@@ -8,6 +8,7 @@ mod control;
 pub mod cost;
 pub mod diagnose;
 pub mod divergence;
+pub mod intervals;
 mod lanes;
 mod memory;
 pub mod model;

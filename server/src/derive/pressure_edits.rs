@@ -13,7 +13,7 @@ use crate::program::{self, Language};
 use codegen::machine::estimate::estimate;
 use codegen::machine::files;
 use codegen::specialize::source::pressure::{
-    Kernel, Kind, Refusal, Rewriting, Subject, check, rewrite, subjects, variable_at,
+    Kernel, Kind, Refusal, Rewriting, Subject, check, either, rewrite, subjects, variable_at,
 };
 use codegen::specialize::source::{Source, function_at};
 use facts::pressure::{LiveVariable, Remedy};
@@ -194,6 +194,7 @@ impl<'db> Looked<'db> {
             for each in &mut all {
                 let there = known.iter().find(|there| there.declared == each.declared);
                 each.uniform = there.and_then(|there| there.uniform.min(each.uniform));
+                each.interval = either(each.interval, there.and_then(|there| there.interval));
             }
         }
         Some(Looked {
@@ -403,6 +404,7 @@ fn may(remedy: Remedy, kind: Kind) -> bool {
     match kind {
         // A slot is for what nothing gives again.
         Kind::WarpCopy => matches!(remedy, Remedy::WarpSlot | Remedy::ScalarRegister),
+        Kind::Narrow => true,
         _ => remedy != Remedy::Needed,
     }
 }
@@ -413,7 +415,7 @@ const fn least(kind: Kind, made: &Rewriting) -> u32 {
     match kind {
         Kind::WarpCopy if made.shared == 0 => 1,
         Kind::WarpCopy => 2,
-        Kind::Recompute | Kind::LoadAgain | Kind::Sink => 1,
+        Kind::Recompute | Kind::LoadAgain | Kind::Sink | Kind::Narrow => 1,
         Kind::Unroll => 0,
     }
 }

@@ -73,8 +73,8 @@ fn elsewhere(code: &str, language: Language) -> &'static str {
     ];
     match (of_registers.contains(&code), language) {
         (true, Language::Cuda | Language::Hlsl) => {
-            "`recompute-at-use`, `load-again`, `one-copy-a-warp` and `sink-definition`, on the variable or on the kernel's \
-             head, say what each brings"
+            "`recompute-at-use`, `load-again`, `one-copy-a-warp`, `sink-definition` and `narrow-type`, on the variable or on \
+             the kernel's head, say what each brings"
         }
         (true, Language::Ptx) => {
             "`spill-less` and the allocators, on the kernel's head, rewrite it"

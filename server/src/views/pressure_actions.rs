@@ -52,6 +52,7 @@ fn action(tried: Tried, copy: CopyPlace) -> Action {
         Kind::Recompute => format!("Compute {subject} again behind the peak"),
         Kind::LoadAgain => format!("Load {subject} again behind the peak"),
         Kind::Sink => format!("Define {subject} behind the peak"),
+        Kind::Narrow => format!("Declare {subject} with 32 bits"),
         Kind::Unroll => format!("Unroll the loop at the peak of `{}` less", tried.kernel),
     };
     let mut out = Action::rewrite(tried.kind.id(), title);
@@ -114,6 +115,9 @@ fn effect(kind: Kind, proposal: &Proposal) -> String {
         ),
         Kind::Sink => parts.push(
             "many compilers move a definition themselves where they know that they may: compare what `ptxas -v` says".to_owned(),
+        ),
+        Kind::Narrow => parts.push(
+            "every number that it holds is proved to fit; it is converted back where its type matters".to_owned(),
         ),
         _ => {}
     }

@@ -1,5 +1,6 @@
 //! Random kernels in the text of CUDA and HLSL whose variables live long: uniform, affine and divergent ones, loaded and computed,
-//! read before and behind branches, loops and stores; names that are declared twice, macros, several declarators, returns.
+//! read before and behind branches, loops and stores; names that are declared twice, macros, several declarators, returns; counters,
+//! offsets and strides of 64 bits, whose operators overflow 32.
 
 use oracle::random::Random;
 
@@ -9,13 +10,22 @@ pub(crate) enum Language {
     Hlsl,
 }
 
-/// Values that a thread writes.
-pub(crate) const OUTPUTS: u32 = 8;
+/// Values that a thread writes at the end.
+const LAST: u32 = 8;
+/// All that it writes: the others keep what statements store to them on the way.
+const OUTPUTS: u32 = 16;
 
 #[derive(Clone)]
 struct Variable {
     name: String,
     float: bool,
+    fixed: bool,
+}
+
+/// An integer of 64 bits.
+#[derive(Clone)]
+struct Wide {
+    name: String,
     fixed: bool,
 }
 
@@ -25,6 +35,7 @@ struct Generator {
     out: String,
     indent: usize,
     visible: Vec<Variable>,
+    wide: Vec<Wide>,
     fresh: u32,
     loops: u32,
     left: u32,
@@ -41,6 +52,7 @@ pub(crate) fn kernel(seed: u64, language: Language) -> (String, [u32; 3]) {
         out: String::new(),
         indent: 0,
         visible: Vec::new(),
+        wide: Vec::new(),
         fresh: 0,
         loops: 0,
     };
@@ -94,10 +106,22 @@ pub(crate) fn kernel(seed: u64, language: Language) -> (String, [u32; 3]) {
     for _ in 0..4 + g.random.below(6) {
         g.declaration();
     }
+    for _ in 0..g.random.below(4) {
+        g.wide_declaration();
+    }
     while g.left > 0 {
         g.statement(0);
     }
-    for output in 0..OUTPUTS {
+    for each in g.wide.clone() {
+        if g.random.percent(50) {
+            let at = LAST + g.random.below(OUTPUTS - LAST);
+            g.line(&format!(
+                "dst[i * {OUTPUTS} + {at}] += float({});",
+                each.name
+            ));
+        }
+    }
+    for output in 0..LAST {
         let value = g.float(2);
         g.line(&format!("dst[i * {OUTPUTS} + {output}] = {value};"));
     }
@@ -159,6 +183,173 @@ impl Generator {
             3 => format!("(({}) ^ ({}))", self.int(d), self.int(d)),
             4 => format!("TWICE({})", self.int(d)),
             _ => format!("{} - ({})", self.int(d), self.int(d)),
+        }
+    }
+
+    /// The words of a type of 64 bits.
+    fn wide_type(&mut self) -> &'static str {
+        let all: &[&'static str] = match self.language {
+            Language::Cuda => &[
+                "long long",
+                "size_t",
+                "int64_t",
+                "unsigned long long",
+                "unsigned long",
+            ],
+            Language::Hlsl => &["int64_t", "uint64_t"],
+        };
+        all[self.random.below(all.len() as u32) as usize]
+    }
+
+    /// An expression of 64 bits, whose operators need them.
+    fn wide_value(&mut self) -> String {
+        let Some(each) = self.wide_variable() else {
+            return self.int(2);
+        };
+        match self.random.below(9) {
+            0 => format!("{each} * 70001 >> {}", self.random.below(40)),
+            1 => format!("({each} << 20) + {}", self.int(1)),
+            2 => format!("{each} / 3 + {each} % 7"),
+            3 => format!("({each} ^ ({})) - {each}", self.int(1)),
+            4 => format!("-{each}"),
+            5 => format!("~{each} & {}", self.int(1)),
+            6 => format!("{each} < {} ? {each} : 3", self.int(1)),
+            7 => format!("{each} * {each}"),
+            _ => each,
+        }
+    }
+
+    fn wide_variable(&mut self) -> Option<String> {
+        let all = self.wide.clone();
+        (!all.is_empty()).then(|| self.random.pick(&all).name.clone())
+    }
+
+    fn wide_declaration(&mut self) {
+        let ty = self.wide_type();
+        let name = self.name();
+        let value = match self.random.below(8) {
+            0 => self.random.below(1000).to_string(),
+            1 => format!("({}) & 1023", self.int(2)),
+            2 => format!("lane * {}", 1 + self.random.below(9)),
+            3 | 4 => self.int(1),
+            5 => format!(
+                "({ty})({}) * {}",
+                self.int(1),
+                1 + self.random.below(1 << 30)
+            ),
+            6 => format!("(lane & 7) * ({ty}){}", 1 + self.random.below(1 << 30)),
+            _ => self.wide_value(),
+        };
+        let constant = self.random.percent(30);
+        let word = if constant { "const " } else { "" };
+        self.line(&format!("{word}{ty} {name} = {value};"));
+        let fixed = constant || self.random.percent(50);
+        self.wide.push(Wide { name, fixed });
+    }
+
+    /// A statement that reads or changes what has 64 bits.
+    fn wide_statement(&mut self, depth: u32) {
+        let open: Vec<Wide> = self
+            .wide
+            .iter()
+            .filter(|each| !each.fixed)
+            .cloned()
+            .collect();
+        let Some(each) = self.wide_variable() else {
+            return self.wide_declaration();
+        };
+        let at = LAST + self.random.below(OUTPUTS - LAST);
+        match self.random.below(12) {
+            0 | 1 if !open.is_empty() => {
+                let name = self.random.pick(&open).name.clone();
+                let value = self.random.below(9);
+                let line = match self.random.below(10) {
+                    8 => format!("{name} &= {};", self.int(1)),
+                    9 => format!("{name} ^= {};", self.wide_value()),
+                    0 => format!("{name} += {value};"),
+                    1 => format!("{name}++;"),
+                    2 => format!("--{name};"),
+                    3 => format!("{name} = {};", self.int(1)),
+                    4 => format!("{name} >>= {value};"),
+                    5 => format!("{name} *= {};", self.int(1)),
+                    6 => format!("dst[i * {OUTPUTS} + {at}] += src[int({name}++ & 63)];"),
+                    _ => format!("{name} = ({name} & {value}) + 1;"),
+                };
+                self.line(&line);
+            }
+            2 => {
+                let index = self.random.below(8);
+                self.line(&format!(
+                    "dst[i * {OUTPUTS} + {at}] += src[{each} & {index}] + float({each});"
+                ));
+            }
+            3 => {
+                // The index is the variable itself.
+                let name = self.name();
+                let ty = self.wide_type();
+                let value = self.int(1);
+                self.line(&format!("{ty} {name} = ({value}) & 63;"));
+                self.line(&format!("dst[i * {OUTPUTS} + {at}] += src[{name}];"));
+                self.wide.push(Wide { name, fixed: true });
+            }
+            4 => {
+                let value = self.wide_value();
+                self.line(&format!("dst[i * {OUTPUTS} + {at}] += float({value});"));
+            }
+            5 if self.language == Language::Cuda => {
+                // Its type is that of the expression.
+                let name = self.name();
+                self.line(&format!("auto {name} = {each};"));
+                self.line(&format!(
+                    "dst[i * {OUTPUTS} + {at}] += float({name} * 65537 + ({name} << 12));"
+                ));
+            }
+            6 | 7 if depth < 2 && self.loops < 4 => {
+                self.loops += 1;
+                let ty = self.wide_type();
+                let counter = format!("c{}", self.loops);
+                let bound = match self.random.below(4) {
+                    0 => "(m & 3)".to_owned(),
+                    1 => "(lane & 3)".to_owned(),
+                    2 => format!("({each} & 3)"),
+                    _ => (1 + self.random.below(4)).to_string(),
+                };
+                let step = match self.random.below(4) {
+                    0 => format!("{counter} += 2"),
+                    1 => format!("++{counter}"),
+                    2 => format!("{counter} += 1 + (lane & 1)"),
+                    _ => format!("{counter}++"),
+                };
+                self.line(&format!(
+                    "for ({ty} {counter} = 0; {counter} < {bound}; {step}) {{"
+                ));
+                self.wide.push(Wide {
+                    name: counter,
+                    fixed: true,
+                });
+                self.block(depth);
+                self.wide.pop();
+                self.line("}");
+            }
+            8 => {
+                let less = *self.random.pick(&["<", ">=", "==", "!="]);
+                let other = match self.random.below(4) {
+                    0 => "lane".to_owned(),
+                    1 => "-1".to_owned(),
+                    2 => format!("{}", self.random.below(70)),
+                    _ => self.wide_value(),
+                };
+                let value = self.float(1);
+                self.line(&format!(
+                    "if ({each} {less} {other} && !({each} > 100)) dst[i * {OUTPUTS} + {at}] += {value};"
+                ));
+            }
+            9 => {
+                self.line(&format!(
+                    "dst[i * {OUTPUTS} + {at}] += {each} ? float(int({each})) : src[{at}];"
+                ));
+            }
+            _ => self.wide_declaration(),
         }
     }
 
@@ -290,6 +481,7 @@ impl Generator {
     /// Statements of an inner block; what it declares is forgotten.
     fn block(&mut self, depth: u32) {
         let visible = self.visible.len();
+        let wide = self.wide.len();
         self.indent += 1;
         for _ in 0..1 + self.random.below(4) {
             self.statement(depth + 1);
@@ -305,6 +497,7 @@ impl Generator {
         }
         self.indent -= 1;
         self.visible.truncate(visible);
+        self.wide.truncate(wide);
     }
 
     fn statement(&mut self, depth: u32) {
@@ -312,7 +505,8 @@ impl Generator {
         if self.random.percent(8) {
             self.line("// A remark.");
         }
-        match self.random.below(20) {
+        match self.random.below(24) {
+            20..=23 => self.wide_statement(depth),
             0..=5 => self.declaration(),
             6..=8 => self.assignment(),
             9..=11 => self.store(),

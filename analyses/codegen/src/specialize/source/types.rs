@@ -170,6 +170,30 @@ impl Source<'_> {
         Ty::Unknown
     }
 
+    /// Returns whether an integer type has no sign; `None`: it is none, or not known.
+    pub(super) fn is_unsigned(&self, ty: &Type) -> Option<bool> {
+        let mut ty = ty.clone();
+        for _ in 0..8 {
+            match &ty.kind {
+                TypeKind::Builtin(word) => {
+                    let base = builtin(word, self.language)?;
+                    return (!base.is_float()).then(|| word.starts_with("unsigned"));
+                }
+                TypeKind::Named(name) => {
+                    let word = &name.segments.last()?.ident.name;
+                    if let Some((base, Shape::Scalar)) = numeric_name(word, self.language) {
+                        let unsigned =
+                            word.starts_with('u') || matches!(word.as_str(), "size_t" | "dword");
+                        return (!base.is_float()).then_some(unsigned);
+                    }
+                    ty = self.alias(name)?;
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
     fn path(name: &Name) -> Vec<SmolStr> {
         name.segments.iter().map(|s| s.ident.name.clone()).collect()
     }

@@ -14,7 +14,7 @@
 //! `sink` moves a definition behind the peak, `unroll` takes a loop's copies back, `narrow` halves a 64-bit integer. `check`
 //! judges the result by its tokens alone.
 //!
-//! A variable is looked at that is declared with its value in a block and never assigned again. Not done: variables with
+//! A variable is looked at that is declared with its value in a block and never assigned again; `narrow` looks at all. Not done: variables with
 //! several definitions, vectors and structures, uses in the heads of loops around the peak.
 //!
 //! Source: Sampaio et al., *Divergence Analysis* (TOPLAS 2013), Figure 18, rows i to iii, as edits of source; the conditions on
@@ -24,6 +24,7 @@ mod again;
 mod broadcast;
 pub mod check;
 mod expression;
+mod narrow;
 mod refusal;
 mod scene;
 mod sink;
@@ -32,10 +33,11 @@ mod subjects;
 mod unroll;
 
 pub use refusal::Refusal;
-pub use subjects::{subjects, variable_at};
+pub use subjects::{either, subjects, variable_at};
 
 use super::Source;
 use facts::Scope;
+use facts::intervals::Range;
 use ir::Language;
 use scene::Scene;
 use smol_str::SmolStr;
@@ -55,15 +57,18 @@ pub enum Kind {
     Sink,
     /// The loop around the peak is not unrolled, or less.
     Unroll,
+    /// An integer of 64 bits is declared with 32, which its numbers fit.
+    Narrow,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 5] = [
+    pub const ALL: [Kind; 6] = [
         Kind::WarpCopy,
         Kind::Recompute,
         Kind::LoadAgain,
         Kind::Sink,
         Kind::Unroll,
+        Kind::Narrow,
     ];
 
     /// The stable name of the action.
@@ -75,6 +80,7 @@ impl Kind {
             Kind::LoadAgain => "load-again",
             Kind::Sink => "sink-definition",
             Kind::Unroll => "unroll-pragma",
+            Kind::Narrow => "narrow-type",
         }
     }
 
@@ -92,6 +98,8 @@ pub struct Subject {
     pub declared: Span,
     /// The largest scope over which its value is the same, in each of its uses; `None`: not even over a warp.
     pub uniform: Option<Scope>,
+    /// The least and the largest number that it ever holds, if it is an integer; `None`: not known.
+    pub interval: Option<Range>,
     /// It lives at the peak: what is computed of it takes no register more.
     pub live: bool,
 }
@@ -207,6 +215,7 @@ pub fn rewrite(
         Kind::LoadAgain => again::rewrite(&scene, subjects, again::What::Load)?,
         Kind::Sink => sink::rewrite(&scene, subjects)?,
         Kind::Unroll => unroll::rewrite(&scene)?,
+        Kind::Narrow => narrow::rewrite(&scene, subjects)?,
     };
     Ok(Rewriting {
         edits: made

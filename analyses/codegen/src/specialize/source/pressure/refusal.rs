@@ -117,8 +117,50 @@ pub enum Refusal {
          each may overwrite the copy before another has read it"
     )]
     InLoop(SmolStr),
+    #[error("`{0}` is no integer of 64 bits")]
+    NotWide(SmolStr),
+    #[error(
+        "the declaration of `{0}` does not say its type: nothing could be converted back to it"
+    )]
+    Unwritten(SmolStr),
+    #[error("nothing is known of the numbers that `{0}` holds")]
+    Unknown(SmolStr),
+    #[error(
+        "`{name}` is not proved to fit 32 bits: {}. Bound what it is computed of, or test it before",
+        between(*.low, *.high)
+    )]
+    TooLarge {
+        name: SmolStr,
+        low: i128,
+        high: i128,
+    },
+    #[error("the value of an assignment to `{0}` is read")]
+    ValueRead(SmolStr),
+    #[error("`{name} {operator}= ..` reads all 64 bits of `{name}`")]
+    Compound {
+        name: SmolStr,
+        operator: &'static str,
+    },
+    #[error("a place names `{0}` whose meaning depends on its type, or is not known")]
+    Unseen(SmolStr),
     #[error("the rewritten text was not accepted: {0}")]
     Check(String),
+}
+
+/// `between -5 and 2^40`, with the limits of types by their names.
+fn between(low: i128, high: i128) -> String {
+    let number = |number: i128| match number {
+        n if n == i128::from(i64::MIN) => "-2^63".to_owned(),
+        n if n == i128::from(i64::MAX) => "2^63 - 1".to_owned(),
+        n if n == i128::from(i32::MIN) => "-2^31".to_owned(),
+        n if n == i128::from(i32::MAX) => "2^31 - 1".to_owned(),
+        n if n == i128::from(u32::MAX) => "2^32 - 1".to_owned(),
+        n => n.to_string(),
+    };
+    match (low, high) == (i64::MIN.into(), i64::MAX.into()) {
+        true => "nothing bounds it".to_owned(),
+        false => format!("it lies between {} and {}", number(low), number(high)),
+    }
 }
 
 impl Refusal {
@@ -177,6 +219,13 @@ impl Refusal {
             Refusal::NoBound => "no-bound",
             Refusal::WarpSize(_) => "warp-size",
             Refusal::InLoop(_) => "in-loop",
+            Refusal::NotWide(_) => "not-wide",
+            Refusal::Unwritten(_) => "unwritten",
+            Refusal::Unknown(_) => "unknown",
+            Refusal::TooLarge { .. } => "too-large",
+            Refusal::ValueRead(_) => "value-read",
+            Refusal::Compound { .. } => "compound",
+            Refusal::Unseen(_) => "unseen",
             Refusal::Check(_) => "check",
         }
     }
@@ -196,6 +245,9 @@ impl Refusal {
                 | Refusal::RegisterArray(_)
                 | Refusal::Together(_)
                 | Refusal::Stores(_)
+                | Refusal::TooLarge { .. }
+                | Refusal::ValueRead(_)
+                | Refusal::Compound { .. }
         )
     }
 }

@@ -1,9 +1,10 @@
-//! The variables of a function in its own text, with how uniform they are wherever they are read.
+//! The variables of a function in its own text, with how uniform they are wherever they are read, and which numbers they hold.
 
 use super::super::names::Names;
 use super::Subject;
+use facts::intervals::{Intervals, Range, intervals};
 use facts::{FunctionFacts, Scope};
-use ir::{Function, Site, Variable};
+use ir::{Binding, Function, Site, Variable};
 use std::collections::BTreeMap;
 use syntax::Span;
 use syntax::c_family::ast;
@@ -21,6 +22,7 @@ pub fn subjects(function: &Function, facts: &FunctionFacts) -> Vec<Subject> {
             *known = (*known).min(own);
         }
     }
+    let numbers = numbers(function, &intervals(function, &facts.options));
     let mut out: Vec<Subject> = least
         .into_iter()
         .filter_map(|(variable, uniform)| {
@@ -28,6 +30,7 @@ pub fn subjects(function: &Function, facts: &FunctionFacts) -> Vec<Subject> {
             (declared.site == Site(0)).then_some(Subject {
                 declared: declared.span,
                 uniform,
+                interval: numbers.get(&variable).copied().flatten(),
                 live: false,
             })
         })
@@ -38,9 +41,35 @@ pub fn subjects(function: &Function, facts: &FunctionFacts) -> Vec<Subject> {
         let same = next.declared == each.declared;
         if same {
             each.uniform = each.uniform.min(next.uniform);
+            each.interval = either(each.interval, next.interval);
         }
         same
     });
+    out
+}
+
+/// The numbers of two variables that are one in the text.
+#[must_use]
+pub fn either(a: Option<Range>, b: Option<Range>) -> Option<Range> {
+    let (a, b) = (a?, b?);
+    Some((a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// The numbers of variables that are integers wherever they are written, merged or read.
+fn numbers(function: &Function, all: &Intervals<'_>) -> BTreeMap<Variable, Option<Range>> {
+    let mut out: BTreeMap<Variable, Option<Range>> = BTreeMap::new();
+    for binding in &function.bindings {
+        let Binding { values, part, .. } = binding;
+        let own = match values.as_slice() {
+            [] => continue,
+            [value] if part.is_empty() && function.ty(*value).is_int() => {
+                all.at(*value, binding.block)
+            }
+            _ => None,
+        };
+        let known = out.entry(binding.variable).or_insert(own);
+        *known = either(*known, own);
+    }
     out
 }
 

@@ -1,11 +1,12 @@
 //! Judges an edit by the tokens before and after alone; shares no code with what wrote it.
 //!
 //! Of all edits: what was neither inserted, moved nor asked of a loop's copies is what it was, in its order. `values` judges what is
-//! inserted and read in place of a variable, `moved` a definition that stands elsewhere. `broadcast` an initial value of the first lane.
-//! Names are compared by spelling.
+//! inserted and read in place of a variable, `moved` a definition that stands elsewhere, `narrowed` one of fewer bits,
+//! `broadcast` an initial value of the first lane. Names are compared by spelling.
 
 mod broadcast;
 mod moved;
+mod narrowed;
 mod values;
 
 use super::Kind;
@@ -39,6 +40,7 @@ pub fn check(kind: Kind, before: &str, after: &str, names: &[&str]) -> Result<()
         }
         Kind::Recompute | Kind::WarpCopy | Kind::LoadAgain => values::check(before, after, names),
         Kind::Sink => moved::check(&before, &after, names),
+        Kind::Narrow => narrowed::check(&before, &after, names),
         Kind::Unroll => same(&without_requests(&before), &without_requests(&after)),
     }
 }

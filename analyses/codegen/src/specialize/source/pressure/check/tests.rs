@@ -114,3 +114,37 @@ fn a_broadcast_stands_around_a_whole_initial_value() {
     let stored = BEFORE.replace("= u;", "= WaveReadLaneFirst(u);");
     assert!(check(Kind::WarpCopy, BEFORE, &stored, &["u"]).is_err());
 }
+
+#[test]
+fn a_variable_of_fewer_bits_is_converted_back_where_they_matter() {
+    let before = "void f(long* p, int n) { const long long int i = n; size_t k = n & 7; for (long j = 0; j < n; j++) { \
+                  p[i] = i * 4; g(k++); p[k] = k; } long x = i; }";
+    let all = [
+        ("const long long int i", "const int i"),
+        ("size_t k", "unsigned k"),
+        ("long j", "int j"),
+        ("= i * 4", "= (long long)i * 4"),
+        ("g(k++)", "g((size_t)k++)"),
+    ];
+    let with = |edits: &[(&str, &str)]| {
+        let mut text = before.to_owned();
+        for (from, to) in all.iter().chain(edits) {
+            assert!(text.contains(from), "{from}: {text}");
+            text = text.replacen(from, to, 1);
+        }
+        check(Kind::Narrow, before, &text, &["i", "k", "j"]).is_ok()
+    };
+    assert!(with(&[]));
+    assert!(with(&[("p[i]", "p[(long long)i]")]));
+    // Back to another type, or not at all.
+    assert!(!with(&[("(long long)i * 4", "(long)i * 4")]));
+    assert!(!with(&[("(long long)i * 4", "i * 4")]));
+    assert!(!with(&[("(size_t)k++", "k++")]));
+    // What is no integer of fewer bits, or has lost its `const`.
+    assert!(!with(&[("const int i", "int i")]));
+    assert!(!with(&[("unsigned k", "float k")]));
+    // What is not its own changes, too.
+    assert!(!with(&[("long x", "int x")]));
+    assert!(!with(&[("n & 7", "n & 3")]));
+    assert!(!with(&[("p[k]", "(size_t)p[k]")]));
+}
