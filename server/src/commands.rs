@@ -62,6 +62,10 @@ pub struct CompileFlags {
     pub architecture: Option<(u32, bool)>,
     /// Registers of a thread, at most.
     pub max_registers: Option<u32>,
+    /// Products and sums are not contracted.
+    pub separate: bool,
+    /// Functions are those of the hardware, approximate.
+    pub approximate: bool,
     pub language: Option<Language>,
     pub notes: Vec<CommandNote>,
 }
@@ -213,6 +217,7 @@ enum Says {
     Standard,
     Architecture,
     Registers,
+    Contraction,
     Language,
     Response,
     /// Nothing here, but it has a value.
@@ -255,6 +260,9 @@ const OPTIONS: &[(&str, Says, Value)] = &[
     ("--generate-code", Says::Architecture, Value::Apart),
     ("-maxrregcount", Says::Registers, Value::Apart),
     ("--maxrregcount", Says::Registers, Value::Apart),
+    ("-fmad", Says::Contraction, Value::Apart),
+    ("--fmad", Says::Contraction, Value::Apart),
+    ("-ffp-contract", Says::Contraction, Value::Apart),
     ("--options-file", Says::Response, Value::Apart),
     ("-optf", Says::Response, Value::Apart),
     ("--x", Says::Language, Value::Apart),
@@ -355,6 +363,14 @@ impl Reader<'_> {
                 }
                 None => &argument,
             };
+            // `nvcc`'s, and clang's own.
+            if matches!(
+                argument.trim_start_matches('-'),
+                "use_fast_math" | "ffast-math"
+            ) {
+                self.flags.approximate = true;
+                continue;
+            }
             let Some((says, value)) = option(argument) else {
                 continue;
             };
@@ -417,6 +433,7 @@ impl Reader<'_> {
             }
             // 0: as many as there are.
             Says::Registers => flags.max_registers = value.parse().ok().filter(|&n| n > 0),
+            Says::Contraction => flags.separate = matches!(value, "false" | "off"),
             Says::Language => {
                 flags.language = match value {
                     "cu" | "cuda" | "c++" | "c++-header" => Some(Language::Cuda),
@@ -629,6 +646,13 @@ mod tests {
             most(&["nvcc", "--maxrregcount", "64", "-maxrregcount=0"]),
             None
         );
+        let separate = |arguments: &[&str]| flags(arguments).separate;
+        assert!(separate(&["nvcc", "-fmad=false"]));
+        assert!(separate(&["nvcc", "--fmad", "false"]));
+        assert!(separate(&["clang++", "-ffp-contract=off"]));
+        assert!(!separate(&["nvcc", "-fmad=false", "-fmad=true"]));
+        let fast = flags(&["nvcc", "-use_fast_math", "-Ia"]);
+        assert!(fast.approximate && fast.include_dirs == paths(&["/p/build/a"]));
     }
 
     #[test]

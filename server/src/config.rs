@@ -107,6 +107,22 @@ pub struct AnalysisConfig {
     pub command: Option<Arc<CompileFlags>>,
 }
 
+impl AnalysisConfig {
+    /// Products and sums become one operation in the code of kernels and shaders, unless the build says otherwise.
+    #[must_use]
+    pub fn contracts(&self) -> bool {
+        !self.command.as_ref().is_some_and(|flags| flags.separate)
+    }
+
+    /// Functions are those of the hardware, where the language leaves it to whoever compiles.
+    #[must_use]
+    pub fn approximates(&self) -> bool {
+        let flags = self.command.as_ref();
+        self.fast_math
+            .unwrap_or_else(|| flags.is_some_and(|flags| flags.approximate))
+    }
+}
+
 /// The settings that only the presentation depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ViewConfig {

@@ -34,7 +34,9 @@ const STILL: &str = r#"__global__ void __maxnreg__(16) hold(float* out, const fl
     float late = first * n; // only read behind the peak
     float a = in[i + 1], b = in[i + 2], c = in[i + 3], d = in[i + 4];
     float e = in[i + 5], f = in[i + 6], g = in[i + 7], h = in[i + 8];
-    float s = (a * b + c * d) * (e * f + g * h) + (a + c) * (e + g) - (b + d) * (f + h);
+    float k = in[i + 9], l = in[i + 10];
+    float s = (a * b + c * d) * (e * f + g * h) + (a + c) * (e + g) - (b + d) * (f + h)
+        + (a - h) * (b - g) * (c - f) * (d - e) * (k - l) * (k + a) * (l + b);
     out[i] = s + first;
     out[i + 1] = late;
 }
@@ -52,8 +54,8 @@ void hold(uint3 id : SV_DispatchThreadID)
     float u = source[row] * 2.0, v = source[row + 1] * 3.0;
     target[i + count] = first * u;
     float a = source[i + 1], b = source[i + 2], c = source[i + 3], d = source[i + 4];
-    float e = source[i + 5], f = source[i + 6], g = source[i + 7], h = source[i + 8];
-    float s = (a * b + c * d) * (e * f + g * h) + (a + c) * (e + g) - (b + d) * (f + h);
+    float e = source[i + 5], f = source[i + 6], g = source[i + 7], h = source[i + 8], k = source[i + 9], l = source[i + 10], m = source[i + 11];
+    float s = (a * b + c * d) * (e * f + g * h) + (a + c) * (e + g) - (b + d) * (f + h) + a * h + k * (l - m) - l * g;
     target[i] = s * u + v * first;
 }
 "#;

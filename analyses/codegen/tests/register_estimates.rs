@@ -16,6 +16,7 @@ mod public;
 use facts::pressure::Schedules;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{FunctionKind, Language};
+use lockstep_codegen::contract::contracted;
 use lockstep_codegen::machine::named;
 use lockstep_codegen::machine::registers::estimate;
 use lockstep_codegen::target::ptx;
@@ -109,6 +110,8 @@ fn kernels(tool: &Path, target: &str, file: &Path) -> Vec<Kernel> {
             continue;
         }
         let facts = facts::analyze(0, &lowered.module, &facts::Options::default());
+        // The assembler contracts what does not say how it is rounded.
+        let function = &*contracted(function);
         let Some(schedules) = Schedules::new(function, &facts) else {
             continue;
         };

@@ -155,25 +155,33 @@ impl Convention {
     }
 }
 
-/// Permission to assume that integer arithmetic does not wrap (language undefined behaviour or proved).
+/// Permission to assume that integer arithmetic does not wrap (language undefined behaviour or proved), and of floating-point
+/// arithmetic that it stands by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Wrap {
     pub no_signed: bool,
     pub no_unsigned: bool,
+    /// The result of a floating-point operation is rounded, whatever becomes of it: it is never contracted (`__fmul_rn`, `precise`).
+    pub separate: bool,
 }
 
 impl Wrap {
     pub const MAY: Wrap = Wrap {
         no_signed: false,
         no_unsigned: false,
+        separate: false,
     };
     pub const NO_SIGNED: Wrap = Wrap {
         no_signed: true,
-        no_unsigned: false,
+        ..Wrap::MAY
     };
     pub const NO_UNSIGNED: Wrap = Wrap {
-        no_signed: false,
         no_unsigned: true,
+        ..Wrap::MAY
+    };
+    pub const SEPARATE: Wrap = Wrap {
+        separate: true,
+        ..Wrap::MAY
     };
 }
 
@@ -241,6 +249,10 @@ pub enum UnaryOp {
     SignBit,
     Degrees,
     Radians,
+    /// By the hardware's approximation, which a call by this name asks for (`__sinf`, `sin.approx`); else as the exact one.
+    ApproximateSin,
+    ApproximateCos,
+    ApproximateLog2,
     /// Bessel functions, inverse normal and other functions of one operand that the interpreter gives as 0 with a report.
     OtherMath,
 }
@@ -289,6 +301,8 @@ pub enum BinaryOp {
     Step,
     FloatRemainder,
     FloatDim,
+    /// By the hardware's approximation, which a call by this name asks for (`__fdividef`, `div.approx`); else as `FloatDiv`.
+    ApproximateDiv,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -228,12 +228,12 @@ fn unary_f32(op: UnaryOp, x: f32) -> Option<f32> {
         UnaryOp::Round => x.round(),
         UnaryOp::RoundEven => x.round_ties_even(),
         UnaryOp::Fract => x - x.floor(),
-        UnaryOp::Sin => x.sin(),
-        UnaryOp::Cos => x.cos(),
+        UnaryOp::Sin | UnaryOp::ApproximateSin => x.sin(),
+        UnaryOp::Cos | UnaryOp::ApproximateCos => x.cos(),
         UnaryOp::Exp => x.exp(),
         UnaryOp::Exp2 => x.exp2(),
         UnaryOp::Log => x.ln(),
-        UnaryOp::Log2 => x.log2(),
+        UnaryOp::Log2 | UnaryOp::ApproximateLog2 => x.log2(),
         _ => return None,
     })
 }
@@ -246,8 +246,8 @@ fn unary_f64(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Rsqrt => 1.0 / x.sqrt(),
         UnaryOp::Reciprocal => 1.0 / x,
         UnaryOp::Cbrt => x.cbrt(),
-        UnaryOp::Sin => x.sin(),
-        UnaryOp::Cos => x.cos(),
+        UnaryOp::Sin | UnaryOp::ApproximateSin => x.sin(),
+        UnaryOp::Cos | UnaryOp::ApproximateCos => x.cos(),
         UnaryOp::Tan => x.tan(),
         UnaryOp::Asin => x.asin(),
         UnaryOp::Acos => x.acos(),
@@ -263,7 +263,7 @@ fn unary_f64(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Exp10 => 10f64.powf(x),
         UnaryOp::Expm1 => x.exp_m1(),
         UnaryOp::Log => x.ln(),
-        UnaryOp::Log2 => x.log2(),
+        UnaryOp::Log2 | UnaryOp::ApproximateLog2 => x.log2(),
         UnaryOp::Log10 => x.log10(),
         UnaryOp::Log1p => x.ln_1p(),
         UnaryOp::Erf => 1.0 - erfc(x),
@@ -456,7 +456,7 @@ pub fn binary(op: BinaryOp, a: Type, b: Type, to: Type, x: u64, y: u64) -> u64 {
         BinaryOp::FloatMul if a == Type::F32 => {
             from_f32(f32::from_bits(x as u32) * f32::from_bits(y as u32))
         }
-        BinaryOp::FloatDiv if a == Type::F32 => {
+        BinaryOp::FloatDiv | BinaryOp::ApproximateDiv if a == Type::F32 => {
             from_f32(f32::from_bits(x as u32) / f32::from_bits(y as u32))
         }
         _ => from_f64(to, binary_f64(op, to_f64(a, x), to_f64(b, y))),
@@ -469,7 +469,7 @@ fn binary_f64(op: BinaryOp, x: f64, y: f64) -> f64 {
         BinaryOp::FloatAdd => x + y,
         BinaryOp::FloatSub => x - y,
         BinaryOp::FloatMul => x * y,
-        BinaryOp::FloatDiv => x / y,
+        BinaryOp::FloatDiv | BinaryOp::ApproximateDiv => x / y,
         BinaryOp::FloatRem => x % y,
         BinaryOp::FloatRemainder => remainder(x, y),
         BinaryOp::Pow => x.powf(y),

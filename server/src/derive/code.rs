@@ -181,10 +181,8 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     let place = |loc: Loc| places.of(loc);
     let target = Target {
         sm,
-        fast_math: program::settings(db, file)
-            .analysis(db)
-            .fast_math
-            .unwrap_or(false),
+        fast_math: program::settings(db, file).analysis(db).approximates(),
+        contract: program::settings(db, file).analysis(db).contracts(),
         files: &files,
         place: Some(&place),
     };

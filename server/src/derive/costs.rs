@@ -7,6 +7,7 @@ use super::budget::{Budget, budget};
 use super::zeros::ProfileText;
 use crate::db::{self, Db, Item};
 use crate::program;
+use codegen::contract::contracted;
 use codegen::machine::estimate::{ItemCost, PlaceCost, estimate};
 use codegen::machine::files;
 use codegen::machine::occupancy::{Need, Occupancy, Step, next_step, occupancy};
@@ -14,6 +15,7 @@ use facts::FunctionFacts;
 use facts::pressure::Pressure;
 use facts::values::stored::map;
 use ir::{Function, FunctionKind, Space, SymbolKind};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use syntax::LineIndex;
 
@@ -72,6 +74,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
     let settings = program::settings(db, file);
     let gpu = db::machine(db, settings).gpu();
     let configured = settings.analysis(db).max_registers;
+    let contracts = settings.analysis(db).contracts();
     let parts = db::lowered(db, item)
         .iter()
         .zip(db::facts_of(db, item).iter());
@@ -90,12 +93,17 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
         let weights = item.map(|item| map(item, function).weights(item, function));
         let pressure = files::thread_pressure(function, facts, gpu);
         let budget = budget(function, facts, gpu, configured);
-        let counts = files::count(function, facts, gpu);
+        // As the assembler gets it.
+        let contracted = match contracts {
+            true => contracted(function),
+            false => Cow::Borrowed(function),
+        };
+        let counts = files::count(&contracted, facts, gpu);
         let most = budget.map_or(u32::MAX, |budget| budget.registers);
         let registers = counts.map(|counts| counts.thread.within(most));
         let scalar = counts.and_then(|counts| counts.scalar);
         Some(Costs {
-            cost: estimate(function, facts, &facts.options.machine, weights.as_ref()),
+            cost: estimate(&contracted, facts, &facts.options.machine, weights.as_ref()),
             registers,
             pressure,
             fit: registers.and_then(|registers| fit(function, facts, gpu, registers, scalar)),

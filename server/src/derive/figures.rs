@@ -86,10 +86,11 @@ fn printed(db: &dyn Db, file: File, lowered: &Lowered, sm: u32) -> Option<(SmolS
     if !is_entry(function.kind) || !function.unknowns.is_empty() {
         return None;
     }
-    let fast_math = program::settings(db, file).analysis(db).fast_math;
+    let analysis = program::settings(db, file).analysis(db);
     let target = Target {
         sm,
-        fast_math: fast_math.unwrap_or(false),
+        fast_math: analysis.approximates(),
+        contract: analysis.contracts(),
         files: &[],
         place: None,
     };

@@ -10,6 +10,7 @@ use super::registers;
 use super::versions::{understood, whole_warps, with_source};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
+use codegen::contract::contracted;
 use codegen::machine::estimate::estimate;
 use codegen::machine::files;
 use codegen::specialize::source::pressure::{
@@ -21,6 +22,7 @@ use facts::{Code, Finding, assess};
 use ir::lower::c_family::Lowered;
 use ir::{Function, FunctionKind, Site};
 use smol_str::SmolStr;
+use std::borrow::Cow;
 use syntax::{FileId, Span};
 
 /// An edit that was tried.
@@ -374,7 +376,14 @@ impl<'db> Looked<'db> {
         let (all, findings) = assess(&lowered.module, options);
         let facts = all.first()?;
         let gpu = db::machine(self.db, program::settings(self.db, self.file)).gpu();
-        let counts = files::count(function, facts, gpu)?;
+        let contracts = program::settings(self.db, self.file)
+            .analysis(self.db)
+            .contracts();
+        let contracted = match contracts {
+            true => contracted(function),
+            false => Cow::Borrowed(function),
+        };
+        let counts = files::count(&contracted, facts, gpu)?;
         let counted = counts.thread;
         let most = self
             .costs
@@ -384,7 +393,7 @@ impl<'db> Looked<'db> {
         let estimated = Estimated {
             live: files::thread_pressure(function, facts, gpu)?.registers,
             needed: counted.needed,
-            cycles: estimate(function, facts, &options.machine, None)
+            cycles: estimate(&contracted, facts, &options.machine, None)
                 .total
                 .cycles,
             occupancy: fit.map(|fit| fit.found.percent()),

@@ -308,6 +308,9 @@ fn unary(function: &Function, op: UnaryOp, ty: Type) -> Work {
         UnaryOp::Sqrt => Work::RootFloat,
         _ if double => Work::FunctionDouble,
         UnaryOp::Sin | UnaryOp::Cos => Work::Sine,
+        UnaryOp::ApproximateSin | UnaryOp::ApproximateCos | UnaryOp::ApproximateLog2 => {
+            Work::Special
+        }
         UnaryOp::Exp2 | UnaryOp::Log2 if approximate => Work::Special,
         UnaryOp::Exp | UnaryOp::Log | UnaryOp::Exp10 | UnaryOp::Log10 if approximate => {
             Work::Quotient
@@ -404,6 +407,7 @@ fn binary(function: &Function, inst: &InstData, op: BinaryOp, ty: Type) -> Work 
         BinaryOp::FloatDiv if ty == Type::F64 => Work::DivideDouble,
         BinaryOp::FloatDiv if approximate || ty != Type::F32 => Work::Quotient,
         BinaryOp::FloatDiv => Work::DivideFloat,
+        BinaryOp::ApproximateDiv => Work::Quotient,
         BinaryOp::Pow if approximate => Work::Power,
         BinaryOp::FloatRem | BinaryOp::FloatRemainder if ty == Type::F32 => Work::DivideFloat,
         BinaryOp::FloatRem

@@ -59,6 +59,8 @@ fn slots(cx: &Context<'_>, inst: Inst) -> u32 {
                 10
             }
         }
+        Op::Unary(UnaryOp::ApproximateSin | UnaryOp::ApproximateCos | UnaryOp::ApproximateLog2)
+        | Op::Binary(BinaryOp::ApproximateDiv, _) => 4,
         Op::Binary(BinaryOp::FloatRem | BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot, _) => 30,
         Op::Unary(UnaryOp::Sqrt | UnaryOp::Reciprocal | UnaryOp::Rsqrt) => {
             if wide {

@@ -228,7 +228,9 @@ impl<'f> Ranges<'f> {
                     nan: a.nan,
                 }
             }
-            Op::Unary(UnaryOp::Sin | UnaryOp::Cos) => Range {
+            Op::Unary(
+                UnaryOp::Sin | UnaryOp::Cos | UnaryOp::ApproximateSin | UnaryOp::ApproximateCos,
+            ) => Range {
                 nan: true,
                 ..between(-1.0, 1.0)
             },

@@ -60,7 +60,8 @@ pub const fn propagation(op: &Op) -> Propagation {
             | BinaryOp::ShrUnsigned
             | BinaryOp::ShrSigned
             | BinaryOp::RotateLeft
-            | BinaryOp::FloatDiv => Propagation::Any { from: 0, to: 1 },
+            | BinaryOp::FloatDiv
+            | BinaryOp::ApproximateDiv => Propagation::Any { from: 0, to: 1 },
             BinaryOp::Add
             | BinaryOp::Sub
             | BinaryOp::Or
@@ -96,6 +97,7 @@ pub const fn propagation(op: &Op) -> Propagation {
             | UnaryOp::Sqrt
             | UnaryOp::Cbrt
             | UnaryOp::Sin
+            | UnaryOp::ApproximateSin
             | UnaryOp::Tan
             | UnaryOp::Asin
             | UnaryOp::Atan

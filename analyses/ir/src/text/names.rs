@@ -40,6 +40,7 @@ names! {
         Ceil "ceil", TruncFloat "ftrunc", Round "round", RoundEven "round_even", Fract "fract",
         Saturate "saturate", FloatSign "fsign", IntSign "sign", IsNan "is_nan", IsInf "is_inf",
         IsFinite "is_finite", SignBit "sign_bit", Degrees "degrees", Radians "radians", OtherMath "other_math",
+        ApproximateSin "sin_approx", ApproximateCos "cos_approx", ApproximateLog2 "log2_approx",
     }
     BinaryOp {
         Add "add", Sub "sub", Mul "mul", MulHighSigned "mulhi_s", MulHighUnsigned "mulhi_u",
@@ -49,7 +50,7 @@ names! {
         MaxUnsigned "max_u", AddSaturateSigned "add_sat", SubSaturateSigned "sub_sat", FloatAdd "fadd",
         FloatSub "fsub", FloatMul "fmul", FloatDiv "fdiv", FloatRem "frem", FloatMin "fmin", FloatMax "fmax",
         Pow "pow", Atan2 "atan2", CopySign "copysign", Hypot "hypot", Ldexp "ldexp", Step "step",
-        FloatRemainder "fremainder", FloatDim "fdim",
+        FloatRemainder "fremainder", FloatDim "fdim", ApproximateDiv "fdiv_approx",
     }
     TernaryOp {
         BitExtractSigned "bit_extract_s", BitExtractUnsigned "bit_extract_u", BitInsert "bit_insert",

@@ -141,10 +141,11 @@ impl Parser<'_, '_> {
 
 fn arithmetic(name: &str, rest: &[&str]) -> Option<Op> {
     if let Some(op) = BinaryOp::from_name(name) {
-        let [no_signed, no_unsigned] = modifiers(rest, ["nsw", "nuw"])?;
+        let [no_signed, no_unsigned, separate] = modifiers(rest, ["nsw", "nuw", "separate"])?;
         let wrap = Wrap {
             no_signed,
             no_unsigned,
+            separate,
         };
         return Some(Op::Binary(op, wrap));
     }

@@ -284,6 +284,7 @@ impl Printer<'_, '_> {
                 self.out.push_str(op.name());
                 self.modifier(wrap.no_signed, "nsw");
                 self.modifier(wrap.no_unsigned, "nuw");
+                self.modifier(wrap.separate, "separate");
             }
             Op::IntCompare(condition) => put!(self, "icmp.{}", condition.name()),
             Op::FloatCompare(condition) => put!(self, "fcmp.{}", condition.name()),

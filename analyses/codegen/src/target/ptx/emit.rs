@@ -17,6 +17,18 @@ pub fn emit(module: &Module) -> Result<String, Refusal> {
 
 /// Prints a verified module, with the place in the source that each line comes from.
 pub fn generate(module: &Module, target: &Target<'_>) -> Result<Code, Refusal> {
+    if target.contract {
+        let functions = module.functions.iter();
+        let functions = functions.map(|each| crate::contract::contracted(each).into_owned());
+        let module = Module {
+            functions: functions.collect(),
+        };
+        return printed(&module, target);
+    }
+    printed(module, target)
+}
+
+fn printed(module: &Module, target: &Target<'_>) -> Result<Code, Refusal> {
     let mut text = format!(
         ".version {}\n.target sm_{}\n.address_size 64\n\n",
         target.version(),

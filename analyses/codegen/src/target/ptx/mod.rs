@@ -49,6 +49,8 @@ pub struct Target<'a> {
     pub sm: u32,
     /// Functions of the hardware instead of the device library's, as `nvcc --use_fast_math` and shader compilers choose.
     pub fast_math: bool,
+    /// Products and sums become one operation that rounds once, as `nvcc` and shader compilers do by default.
+    pub contract: bool,
     /// Names for `.file`, by number from 1.
     pub files: &'a [String],
     /// Where something stands, for `.loc`.
@@ -60,6 +62,7 @@ impl Default for Target<'_> {
         Target {
             sm: 75,
             fast_math: false,
+            contract: false,
             files: &[],
             place: None,
         }

@@ -258,7 +258,7 @@ const fn latency(op: &Op) -> u32 {
         },
         Op::Texture(_) | Op::Atomic(..) => GLOBAL_LATENCY,
         Op::Warp(_) => SHARED_LATENCY,
-        Op::Unary(_) | Op::Binary(BinaryOp::FloatDiv, _) => SLOW_LATENCY,
+        Op::Unary(_) | Op::Binary(BinaryOp::FloatDiv | BinaryOp::ApproximateDiv, _) => SLOW_LATENCY,
         _ => LATENCY,
     }
 }

@@ -517,6 +517,7 @@ impl Context<'_> {
                     }
                     let mut inline = None;
                     let words = declaration.specifiers.words;
+                    self.precise |= words.has(SpecifierSet::PRECISE);
                     let asked = match self.is_c() {
                         true => self.alignment(&declaration.specifiers.attributes),
                         false => 0,

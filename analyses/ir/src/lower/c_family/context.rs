@@ -244,6 +244,8 @@ pub struct Context<'a> {
     pub(super) guesses: FxHashSet<Value>,
     /// The expression that was last made a value of a type was of an unknown type.
     pub(super) made_of_guess: bool,
+    /// HLSL: something that is `precise` was declared, so that no arithmetic of the function is contracted.
+    pub(super) precise: bool,
     /// Problems reported once: message.
     said: FxHashSet<String>,
     pub(super) counter: u32,
@@ -342,6 +344,7 @@ impl<'a> Context<'a> {
             guesses: FxHashSet::default(),
             made_of_guess: false,
             said: FxHashSet::default(),
+            precise: false,
             counter: 0,
             initialised: None,
             global_variables: FxHashMap::default(),

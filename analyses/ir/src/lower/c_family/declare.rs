@@ -93,6 +93,7 @@ impl Context<'_> {
         written: CType,
     ) {
         let words = declaration.specifiers.words;
+        self.precise |= words.has(SpecifierSet::PRECISE);
         let span = ident.span;
         let is_const = match self.is_c() {
             true => super::c_initializers::object_is_const(&declarator.ty),

@@ -381,6 +381,7 @@ impl Context<'_> {
         let declarator = declaration.declarators.get(number as usize)?;
         let words = declaration.specifiers.words;
         use ast::SpecifierSet as S;
+        self.precise |= words.has(S::PRECISE);
         let shared = words.has(S::SHARED);
         let in_constant = words.has(S::CONSTANT);
         let on_device = words.has(S::CUDA_DEVICE) || words.has(S::MANAGED);

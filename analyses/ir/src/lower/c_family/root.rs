@@ -11,7 +11,7 @@ use super::{Bodies, LowerOptions, Lowered, resources};
 use crate::builder::FunctionBuilder;
 use crate::entity::Value;
 use crate::function::*;
-use crate::inst::MemoryAccess;
+use crate::inst::{BinaryOp, MemoryAccess, Op};
 use crate::types::{Space, Type};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -282,6 +282,9 @@ fn attempts(
         }
         registry.outlined = cx.outlined;
         let mut function = cx.builder.finish();
+        if cx.precise && options.language == Language::Hlsl {
+            separate(&mut function);
+        }
         if outlined.is_some() {
             registry.spent += function.insts.len();
         }
@@ -402,7 +405,10 @@ impl Context<'_> {
                 other => other,
             };
             self.room_parameter(&ty);
+            self.precise |= function.specifiers.words.has(ast::SpecifierSet::PRECISE);
             for parameter in &function.parameters {
+                let words = parameter.specifiers.words;
+                self.precise |= words.has(ast::SpecifierSet::PRECISE);
                 self.root_parameter(parameter, kind, &changed);
             }
             let flat = match &ty {
@@ -740,6 +746,21 @@ fn name_span(name: &ast::FunctionName) -> Span {
         }
         ast::FunctionName::Operator { span, .. } | ast::FunctionName::Conversion { span, .. } => {
             *span
+        }
+    }
+}
+
+/// Marks all arithmetic of a function as rounded by itself: `precise` asks for it of what leads to a variable, and the whole
+/// function stands for that.
+fn separate(function: &mut crate::function::Function) {
+    for inst in function.insts.keys() {
+        if let Op::Binary(op, wrap) = &mut function.insts[inst].op
+            && matches!(
+                op,
+                BinaryOp::FloatAdd | BinaryOp::FloatSub | BinaryOp::FloatMul
+            )
+        {
+            wrap.separate = true;
         }
     }
 }

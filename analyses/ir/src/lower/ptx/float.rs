@@ -33,14 +33,20 @@ impl<'a> Lowering<'a> {
         let operands = operands.get(..arity)?;
         let (saturate, relu) = (i.has("sat"), i.has("relu"));
         let absolute = i.has("abs") && opcode != "abs";
-        let op = operation(opcode)?;
+        let approximate = ty.ty == Type::F32 && (i.has("approx") || i.has("full"));
+        let rounds = ["rn", "rz", "rm", "rp"].iter().any(|mode| i.has(mode));
+        let wrap = match rounds {
+            true => Wrap::SEPARATE,
+            false => Wrap::MAY,
+        };
+        let op = operation(opcode, approximate)?;
         let value = self.lanewise(ty, operands, |this, args| {
             let mut value = match op {
                 Operation::Unary(op) => this.b.unary(op, args[0]),
                 Operation::Binary(op) => {
                     let mut value = args[0];
                     for &next in &args[1..] {
-                        value = this.b.binary(op, Wrap::MAY, value, next);
+                        value = this.b.binary(op, wrap, value, next);
                     }
                     value
                 }
@@ -123,11 +129,15 @@ enum Operation {
     Fma,
 }
 
-fn operation(opcode: &str) -> Option<Operation> {
+fn operation(opcode: &str, approximate: bool) -> Option<Operation> {
     Some(match opcode {
         "add" => Operation::Binary(BinaryOp::FloatAdd),
         "sub" => Operation::Binary(BinaryOp::FloatSub),
         "mul" => Operation::Binary(BinaryOp::FloatMul),
+        "div" if approximate => Operation::Binary(BinaryOp::ApproximateDiv),
+        "sin" if approximate => Operation::Unary(UnaryOp::ApproximateSin),
+        "cos" if approximate => Operation::Unary(UnaryOp::ApproximateCos),
+        "lg2" if approximate => Operation::Unary(UnaryOp::ApproximateLog2),
         "div" => Operation::Binary(BinaryOp::FloatDiv),
         "min" => Operation::Binary(BinaryOp::FloatMin),
         "max" => Operation::Binary(BinaryOp::FloatMax),

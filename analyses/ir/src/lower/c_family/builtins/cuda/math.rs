@@ -73,6 +73,9 @@ pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
     if let Some(value) = rounded(cx, call) {
         return Some(value);
     }
+    if let Some(value) = approximate(cx, call) {
+        return Some(value);
+    }
     let (base, ty) = base_and_type(call)?;
     let one = |cx: &mut Context<'_>, number: usize| call.scalar(cx, number, &ty);
     if call.count() == 1
@@ -399,7 +402,70 @@ fn rounded(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
                 "mul" => BinaryOp::FloatMul,
                 _ => BinaryOp::FloatDiv,
             };
-            cx.builder.binary(op, Wrap::MAY, x, y)
+            cx.builder.binary(op, Wrap::SEPARATE, x, y)
+        }
+        _ => return None,
+    };
+    Some(RValue::scalar(ty, value))
+}
+
+/// `__expf`, `__sinf`, `__fdividef` and their like, by the operations that the hardware has for them: CUDA C++ Programming Guide,
+/// intrinsic functions.
+fn approximate(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
+    use std::f32::consts::{LN_2, LOG2_10, LOG2_E, LOG10_2};
+    let ty = CType::FLOAT;
+    let get = |cx: &mut Context<'_>, number: usize| call.scalar(cx, number, &ty);
+    let times = |cx: &mut Context<'_>, x: Value, by: f32| {
+        let by = cx.builder.float(Type::F32, by.into());
+        cx.builder.binary(BinaryOp::FloatMul, Wrap::MAY, x, by)
+    };
+    let one = |cx: &mut Context<'_>, op| {
+        let x = get(cx, 0)?;
+        Some(cx.builder.unary(op, x))
+    };
+    let value = match (call.name, call.count()) {
+        ("__sinf", 1) => one(cx, UnaryOp::ApproximateSin)?,
+        ("__cosf", 1) => one(cx, UnaryOp::ApproximateCos)?,
+        ("__log2f", 1) => one(cx, UnaryOp::ApproximateLog2)?,
+        ("__exp2f", 1) => one(cx, UnaryOp::Exp2)?,
+        ("__expf" | "__exp10f", 1) => {
+            let x = get(cx, 0)?;
+            let by = if call.name == "__expf" {
+                LOG2_E
+            } else {
+                LOG2_10
+            };
+            let power = times(cx, x, by);
+            cx.builder.unary(UnaryOp::Exp2, power)
+        }
+        ("__logf" | "__log10f", 1) => {
+            let log = one(cx, UnaryOp::ApproximateLog2)?;
+            let by = if call.name == "__logf" { LN_2 } else { LOG10_2 };
+            times(cx, log, by)
+        }
+        ("__tanf", 1) => {
+            let x = get(cx, 0)?;
+            let sine = cx.builder.unary(UnaryOp::ApproximateSin, x);
+            let cosine = cx.builder.unary(UnaryOp::ApproximateCos, x);
+            (cx.builder).binary(BinaryOp::ApproximateDiv, Wrap::MAY, sine, cosine)
+        }
+        ("__fdividef" | "fdividef", 2) => {
+            let (x, y) = (get(cx, 0)?, get(cx, 1)?);
+            (cx.builder).binary(BinaryOp::ApproximateDiv, Wrap::MAY, x, y)
+        }
+        ("__powf", 2) => {
+            let (x, y) = (get(cx, 0)?, get(cx, 1)?);
+            let log = cx.builder.unary(UnaryOp::ApproximateLog2, x);
+            let power = (cx.builder).binary(BinaryOp::FloatMul, Wrap::MAY, y, log);
+            cx.builder.unary(UnaryOp::Exp2, power)
+        }
+        ("__sincosf", 3) => {
+            let x = get(cx, 0)?;
+            let sine = cx.builder.unary(UnaryOp::ApproximateSin, x);
+            let cosine = cx.builder.unary(UnaryOp::ApproximateCos, x);
+            call.write(cx, 1, RValue::scalar(ty.clone(), sine))?;
+            call.write(cx, 2, RValue::scalar(ty.clone(), cosine))?;
+            return Some(RValue::void());
         }
         _ => return None,
     };
