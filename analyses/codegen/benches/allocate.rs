@@ -5,7 +5,6 @@
 //! three times as long.
 
 #[path = "../tests/support/fitting.rs"]
-#[allow(dead_code)]
 mod fitting;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

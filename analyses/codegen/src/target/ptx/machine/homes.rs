@@ -34,6 +34,7 @@ use isa::ptx::{Class, Mnemonic, Ptx};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// The home of a spilled register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,6 +132,12 @@ pub(super) const MADE: &[&str] = &[
     "st.volatile.shared.b64",
 ];
 
+/// What is put around a body is read once.
+static MNEMONICS: LazyLock<FxHashMap<&'static str, Mnemonic>> = LazyLock::new(|| {
+    let names = MADE.iter().copied();
+    names.map(|name| (name, Mnemonic::literal(name))).collect()
+});
+
 /// Registers that are written once, without a guard, where all lanes of the warp that come there come together.
 pub(super) fn once(body: &Body, early: &dyn Fn(u32) -> bool) -> Vec<bool> {
     let mut writes = vec![0u32; body.function.registers.len()];
@@ -174,7 +181,9 @@ fn operation(
     sources: Vec<Operand<Ptx>>,
 ) -> Operation {
     debug_assert!(MADE.contains(&name), "`{name}` is not printed");
-    Operation::plain(Mnemonic::literal(name), targets, sources)
+    let known = MNEMONICS.get(name).copied();
+    let mnemonic = known.unwrap_or_else(|| Mnemonic::literal(name));
+    Operation::plain(mnemonic, targets, sources)
 }
 
 fn symbol(name: &'static str) -> Operand<Ptx> {

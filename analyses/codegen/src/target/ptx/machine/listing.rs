@@ -11,7 +11,15 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::sync::LazyLock;
 use syntax::ptx::{PtxFunction, StatementKind, StorageSpace};
+
+/// The names of what is put around a body.
+static PRINTED: LazyLock<FxHashMap<Mnemonic, &'static str>> = LazyLock::new(|| {
+    let names = MADE.iter().copied();
+    let parsed = names.filter_map(|name| Some((Mnemonic::parse(name)?, name)));
+    parsed.collect()
+});
 
 /// A function, what is put between its statements, and the names of its registers.
 pub(super) struct Listing<'a> {
@@ -44,9 +52,7 @@ impl Listing<'_> {
     }
 
     fn line(&self, out: &mut String, operation: &Operation) {
-        let name = MADE
-            .iter()
-            .find(|name| Mnemonic::parse(name) == Some(operation.mnemonic));
+        let name = PRINTED.get(&operation.mnemonic);
         let group = |texts: Vec<String>, braces: bool| match braces && texts.len() > 1 {
             true => vec![format!("{{{}}}", texts.join(", "))],
             false => texts,
