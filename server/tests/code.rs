@@ -26,7 +26,7 @@ fn the_command_prints_an_entry_with_the_lines_it_comes_from() {
     let source = std::fs::read_to_string(&file).expect("the fixture");
     let line_of = |what: &str| source.lines().position(|l| l.contains(what)).map(|l| l + 1);
     // The multiply-add of the inner loop comes from the line that adds.
-    let multiply = text.lines().position(|l| l.contains("mul.rn.f32"));
+    let multiply = text.lines().position(|l| l.contains("fma.rn.f32"));
     let from = row["lines"]
         .as_array()
         .and_then(|lines| {
