@@ -3,28 +3,43 @@
 use super::{Ending, PathNumbers, Start};
 use std::collections::BTreeMap;
 
+/// Different paths that are counted; a run that takes more has the later ones in `others`.
+const MOST: usize = 1 << 20;
+
 /// Counts of paths by their numbers; paths that were never taken are absent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PathProfile {
     pub counts: BTreeMap<u64, u64>,
+    /// Times that paths were taken which are not counted one by one.
+    pub others: u64,
 }
 
 impl PathProfile {
     /// Counts a path.
     pub fn count(&mut self, number: u64) {
-        let count = self.counts.entry(number).or_default();
-        *count = count.saturating_add(1);
+        self.count_times(number, 1);
+    }
+
+    fn count_times(&mut self, number: u64, times: u64) {
+        let full = self.counts.len() >= MOST;
+        match self.counts.get_mut(&number) {
+            Some(count) => *count = count.saturating_add(times),
+            None if full => self.others = self.others.saturating_add(times),
+            None => {
+                self.counts.insert(number, times);
+            }
+        }
     }
 
     /// Adds the counts of another run of the same graph.
     pub fn add(&mut self, other: &PathProfile) {
         for (&number, &more) in &other.counts {
-            let count = self.counts.entry(number).or_default();
-            *count = count.saturating_add(more);
+            self.count_times(number, more);
         }
+        self.others = self.others.saturating_add(other.others);
     }
 
-    /// Paths that were taken, all together.
+    /// Times that paths which are counted were taken, all together.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts

@@ -10,6 +10,9 @@ use ir::entity::Entity;
 use ir::{Block, Function};
 use rustc_hash::FxHashMap;
 
+/// Blocks of all paths of an item that are kept.
+const MOST_BLOCKS: usize = 1 << 18;
+
 /// Paths that are known again.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FoundPaths {
@@ -24,7 +27,13 @@ pub struct FoundPaths {
 #[must_use]
 pub fn stored_paths(numbers: &PathNumbers, profile: &PathProfile) -> (Vec<StoredPath>, u64) {
     let all = profile.by_count();
-    let (kept, rest) = all.split_at(all.len().min(MOST_PATHS));
+    let mut blocks = 0;
+    let fits = |&&(number, _): &&(u64, u64)| {
+        blocks += numbers.path(number).map_or(0, |path| path.nodes.len());
+        blocks <= MOST_BLOCKS
+    };
+    let kept = all.iter().take(MOST_PATHS).take_while(fits).count();
+    let (kept, rest) = all.split_at(kept);
     let short = |all: Vec<usize>| all.into_iter().map(|at| at as u32).collect::<Vec<u32>>();
     let stored = kept.iter().filter_map(|&(number, count)| {
         let path = numbers.path(number)?;
@@ -39,9 +48,8 @@ pub fn stored_paths(numbers: &PathNumbers, profile: &PathProfile) -> (Vec<Stored
             edges,
         })
     });
-    let others = rest
-        .iter()
-        .fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+    let counts = rest.iter().map(|(_, count)| *count);
+    let others = counts.fold(profile.others, u64::saturating_add);
     (stored.collect(), others)
 }
 
