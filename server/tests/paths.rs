@@ -117,6 +117,30 @@ fn lanes_are_counted_on_each_way() {
     assert!(words.contains(" again "), "{words}");
 }
 
+/// Runs on several inputs are one profile where they are added, and the last one is it where they are not.
+#[test]
+fn runs_are_added_or_replaced() {
+    let (place, file) = profiled("added");
+    let more = place.file("more.toml", &INPUTS.replace("n = 40", "n = 10"));
+    let run = |arguments: &[&str]| {
+        let all = ["profile", &file, "--inputs", &more, "--no-config"];
+        text(&lockstep(&[&all[..], arguments].concat()));
+        let report = json(&lockstep(&[
+            "paths",
+            &file,
+            "--no-config",
+            "--format",
+            "json",
+        ]));
+        let all = report["paths"].as_array().expect("paths").clone();
+        let entries = report["functions"][0]["entries"].as_u64();
+        (entries, count(&all, &|path| passes(path, 16)))
+    };
+    assert_eq!(run(&["--add"]), (Some(128), 50));
+    assert_eq!(run(&["--add"]), (Some(192), 60));
+    assert_eq!(run(&[]), (Some(64), 10));
+}
+
 /// Another name changes no path, another statement those through it alone.
 #[test]
 fn paths_are_found_again_after_edits() {

@@ -504,6 +504,9 @@ struct ProfileArgs {
     /// converged
     #[arg(long)]
     every: bool,
+    /// Adds the counts to those of earlier runs of the same code, instead of replacing them
+    #[arg(long, conflicts_with = "output")]
+    add: bool,
     /// Number of executions of a value between two tests of whether its profile has converged
     #[arg(long, value_name = "N", default_value_t = facts::values::convergent::CONVERGENCE_INTERVAL, value_parser = clap::value_parser!(u64).range(1..))]
     interval: u64,

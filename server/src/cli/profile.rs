@@ -74,6 +74,7 @@ fn run_file(args: &ProfileArgs) -> Result<u8, CliError> {
         inputs: args.inputs.clone(),
         item: args.item.clone(),
         every: args.every,
+        add: args.add,
         schedule: Schedule {
             criterion: match args.criterion {
                 CriterionChoice::Increasing => Criterion::Increasing,

@@ -21,6 +21,8 @@ pub struct Order {
     pub every: bool,
     /// When a value of a long run rests, and for how long.
     pub schedule: Schedule,
+    /// Counts are added to those of the same code that are there.
+    pub add: bool,
     /// Where the profile goes, alone; else into the one beside the file.
     pub output: Option<PathBuf>,
 }
@@ -140,7 +142,7 @@ pub fn make(
         items: Vec::new(),
         ..new.clone()
     });
-    run::merge(&mut profile, new);
+    run::merge(&mut profile, new, order.add);
     Ok(Made {
         profile,
         target,

@@ -8,7 +8,7 @@ use super::{place_of, set_lines};
 use crate::db::{self, Database, File, Item};
 use crate::program::items_to_show;
 use facts::values::convergent::Schedule;
-use facts::values::stored::{Origin, StoredItem, StoredProfile, item_of};
+use facts::values::stored::{Origin, StoredItem, StoredProfile, aggregate, item_of};
 use ir::checkpoint::Checkpoint;
 use ir::{FunctionKind, Value};
 use oracle::interp::{Instance, Observer, run_with};
@@ -297,15 +297,31 @@ fn place_of_error(
     Some(format!("{name}:{}:{}", line + 1, column + 1))
 }
 
-/// Puts the items of one profile into another of the same source; newer counts replace older ones of an item.
-pub fn merge(into: &mut StoredProfile, newer: StoredProfile) {
+/// Puts the items of one profile into another of the same source. Newer counts of an item replace older ones, or are `added` to
+/// them where the code is the same.
+pub fn merge(into: &mut StoredProfile, newer: StoredProfile, added: bool) {
+    let mut origin = newer.origin;
     for item in newer.items {
-        into.items
-            .retain(|known| (&known.name, known.ordinal) != (&item.name, item.ordinal));
-        into.items.push(item);
+        let same = |known: &StoredItem| (&known.name, known.ordinal) == (&item.name, item.ordinal);
+        let known = into.items.iter_mut().find(|known| same(known));
+        match known.filter(|known| added && known.code == item.code) {
+            Some(known) => {
+                aggregate(known, &item);
+                let before = &into.origin;
+                if !before.inputs.is_empty() {
+                    origin.inputs = format!("{}, {}", before.inputs, origin.inputs);
+                }
+                origin.sampled = origin.sampled.saturating_add(before.sampled);
+                origin.of = origin.of.saturating_add(before.of);
+            }
+            None => {
+                into.items.retain(|known| !same(known));
+                into.items.push(item);
+            }
+        }
     }
     into.items
         .sort_by(|a, b| (&a.name, a.ordinal).cmp(&(&b.name, b.ordinal)));
     into.source = newer.source;
-    into.origin = newer.origin;
+    into.origin = origin;
 }
