@@ -121,7 +121,7 @@ fn lanes_are_counted_on_each_way() {
 #[test]
 fn runs_are_added_or_replaced() {
     let (place, file) = profiled("added");
-    let more = place.file("more.toml", &INPUTS.replace("n = 40", "n = 10"));
+    let more = place.file("more.toml", INPUTS.replace("n = 40", "n = 10"));
     let run = |arguments: &[&str]| {
         let all = ["profile", &file, "--inputs", &more, "--no-config"];
         text(&lockstep(&[&all[..], arguments].concat()));
