@@ -117,6 +117,52 @@ fn lanes_are_counted_on_each_way() {
     assert!(words.contains(" again "), "{words}");
 }
 
+/// At a barrier of the grid workgroups take turns: each lane's way goes on where it was.
+#[test]
+fn ways_go_on_behind_barriers_of_the_grid() {
+    let place = Place::new("grid");
+    let file = place.file(
+        "both.cu",
+        "#include <cooperative_groups.h>
+__global__ void both(float* out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        out[i] = 1.0f;
+    cooperative_groups::this_grid().sync();
+    if (i < n)
+        out[i] += 2.0f;
+}
+",
+    );
+    let inputs = place.file(
+        "both.toml",
+        "item = \"both\"\n[launch]\nthreads = [64]\nblock = [32, 1, 1]\n[values]\nn = 40\n\
+         [buffers.out]\ntype = \"f32\"\ncount = 64\n",
+    );
+    text(&lockstep(&[
+        "profile",
+        &file,
+        "--inputs",
+        &inputs,
+        "--no-config",
+    ]));
+    let report = json(&lockstep(&[
+        "paths",
+        &file,
+        "--no-config",
+        "--format",
+        "json",
+    ]));
+    assert_eq!(report["functions"][0]["entries"], 64, "{report:#}");
+    let all = report["paths"].as_array().expect("paths").clone();
+    assert_eq!(count(&all, &|path| passes(path, 6) && passes(path, 9)), 40);
+    assert_eq!(
+        count(&all, &|path| !passes(path, 6) && !passes(path, 9)),
+        24
+    );
+}
+
 /// Runs on several inputs are one profile where they are added, and the last one is it where they are not.
 #[test]
 fn runs_are_added_or_replaced() {

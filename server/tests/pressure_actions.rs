@@ -379,6 +379,34 @@ float4 main(float4 position : SV_Position, float2 uv : TEXCOORD0) : SV_Target
 }
 "#;
 
+/// The same with a coordinate that depends on a uniform value: its derivative does, too.
+const DERIVED: &str = r#"Texture2D<float4> source : register(t0);
+RWStructuredBuffer<float> state : register(u1);
+SamplerState smooth : register(s0);
+
+float4 main(float4 position : SV_Position, float2 uv : TEXCOORD0) : SV_Target
+{
+    float scale = state[0] * 2.0;
+    float4 a = source.Sample(smooth, uv), b = source.Sample(smooth, uv * 2.0);
+    float4 c = source.Sample(smooth, uv * 3.0), d = source.Sample(smooth, uv * 4.0);
+    float4 s = (a * b + c * d) * (a + c) - (b + d) * (a - d) + b * c;
+    return s + source.Sample(smooth, uv * scale);
+}
+"#;
+
+#[test]
+fn what_derivatives_depend_on_is_not_broadcast() {
+    let place = Place::new("derived");
+    place.file("lockstep.toml", "target = \"gfx1030\"\nmaxrregcount = 16\n");
+    let source = Source {
+        file: place.file("pixel.hlsl", DERIVED),
+        _place: place,
+        content: DERIVED,
+    };
+    let refused = source.refused("one-copy-a-warp", &source.at("scale =", 0), &[]);
+    assert!(refused.contains("helper lanes"), "{refused}");
+}
+
 /// Where the machine has scalar registers, uniform values of shaders go into those by a broadcast, in stages, too; elsewhere a
 /// stage has no place for them.
 #[test]
@@ -409,6 +437,8 @@ fn shaders_broadcast_uniform_values_into_scalar_registers() {
         title.starts_with("Keep `scale`, `bias` in scalar registers"),
         "{title}"
     );
+    let says = action["effect"].as_str().expect("an effect");
+    assert!(!says.contains("ptxas"), "{says}");
     let refused = source.refused("one-copy-a-warp", &at, &["--target", "sm_80"]);
     assert!(refused.contains("no memory that lanes share"), "{refused}");
 }

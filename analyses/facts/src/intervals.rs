@@ -304,7 +304,7 @@ impl Intervals<'_> {
                 };
                 let (comparison, other) = match a == value {
                     true => (comparison, b),
-                    false => (mirrored(comparison), a),
+                    false => (comparison.mirrored(), a),
                 };
                 match self.values[other] {
                     Some(other) => compared(range, comparison, other),
@@ -354,22 +354,6 @@ impl Intervals<'_> {
             }
             _ => all,
         })
-    }
-}
-
-/// `b < a` of `a > b`.
-const fn mirrored(condition: IntCondition) -> IntCondition {
-    use IntCondition::*;
-    match condition {
-        Equal | NotEqual => condition,
-        LessSigned => GreaterSigned,
-        LessEqualSigned => GreaterEqualSigned,
-        GreaterSigned => LessSigned,
-        GreaterEqualSigned => LessEqualSigned,
-        LessUnsigned => GreaterUnsigned,
-        LessEqualUnsigned => GreaterEqualUnsigned,
-        GreaterUnsigned => LessUnsigned,
-        GreaterEqualUnsigned => LessEqualUnsigned,
     }
 }
 

@@ -347,6 +347,22 @@ pub enum IntCondition {
 }
 
 impl IntCondition {
+    /// Returns the condition of the operands in the other order: `b < a` of `a > b`.
+    #[must_use]
+    pub const fn mirrored(self) -> IntCondition {
+        use IntCondition::*;
+        match self {
+            Equal | NotEqual => self,
+            LessSigned => GreaterSigned,
+            LessEqualSigned => GreaterEqualSigned,
+            GreaterSigned => LessSigned,
+            GreaterEqualSigned => LessEqualSigned,
+            LessUnsigned => GreaterUnsigned,
+            LessEqualUnsigned => GreaterEqualUnsigned,
+            GreaterUnsigned => LessUnsigned,
+            GreaterEqualUnsigned => LessEqualUnsigned,
+        }
+    }
     /// Returns what holds where this does not.
     #[must_use]
     pub const fn negated(self) -> IntCondition {

@@ -9,7 +9,7 @@ use crate::db::{self, Db, Item};
 use crate::program;
 use codegen::contract::contracted;
 use codegen::machine::estimate::{ItemCost, PlaceCost, estimate};
-use codegen::machine::files;
+use codegen::machine::files::RegisterFiles;
 use codegen::machine::occupancy::{Need, Occupancy, Step, next_step, occupancy};
 use facts::FunctionFacts;
 use facts::pressure::Pressure;
@@ -91,14 +91,15 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
             items.find(|s| s.name == function.name && s.ordinal == item.ordinal(db))
         });
         let weights = item.map(|item| map(item, function).weights(item, function));
-        let pressure = files::thread_pressure(function, facts, gpu);
+        let files = RegisterFiles::new(function, facts, gpu);
+        let pressure = files.pressure();
         let budget = budget(function, facts, gpu, configured);
         // As the assembler gets it.
         let contracted = match contracts {
             true => contracted(function),
             false => Cow::Borrowed(function),
         };
-        let counts = files::count(&contracted, facts, gpu);
+        let counts = files.count(&contracted);
         let most = budget.map_or(u32::MAX, |budget| budget.registers);
         let registers = counts.map(|counts| counts.thread.within(most));
         let scalar = counts.and_then(|counts| counts.scalar);

@@ -12,7 +12,7 @@ use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
 use codegen::contract::contracted;
 use codegen::machine::estimate::estimate;
-use codegen::machine::files;
+use codegen::machine::files::RegisterFiles;
 use codegen::specialize::source::pressure::{
     Kernel, Kind, Refusal, Rewriting, Subject, check, either, rewrite, subjects, variable_at,
 };
@@ -72,6 +72,8 @@ pub struct Estimated {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Declined {
     Refused(Refusal),
+    /// Helper lanes take no part in a broadcast, and a derivative reads what it gives them.
+    Derivative,
     /// Nothing says that the kernel should need less.
     Enough {
         registers: u32,
@@ -298,6 +300,10 @@ impl<'db> Looked<'db> {
                 after: now.live,
             });
         }
+        let added = added(self.part.findings, &findings);
+        if kind == Kind::WarpCopy && added.contains(&Code::WaveSensitiveDerivative) {
+            return Err(Declined::Derivative);
+        }
         if let (Some(old), Some(new)) = (before.occupancy, now.occupancy)
             && new < old
         {
@@ -316,7 +322,7 @@ impl<'db> Looked<'db> {
             may_be_undone: made.may_be_undone,
             divides: made.divides,
             certain,
-            findings: added(self.part.findings, &findings),
+            findings: added,
         })
     }
 
@@ -383,7 +389,8 @@ impl<'db> Looked<'db> {
             true => contracted(function),
             false => Cow::Borrowed(function),
         };
-        let counts = files::count(&contracted, facts, gpu)?;
+        let files = RegisterFiles::new(function, facts, gpu);
+        let counts = files.count(&contracted)?;
         let counted = counts.thread;
         let most = self
             .costs
@@ -391,7 +398,7 @@ impl<'db> Looked<'db> {
             .map_or(u32::MAX, |budget| budget.registers);
         let fit = costs::fit(function, facts, gpu, counted.within(most), counts.scalar);
         let estimated = Estimated {
-            live: files::thread_pressure(function, facts, gpu)?.registers,
+            live: files.pressure()?.registers,
             needed: counted.needed,
             cycles: estimate(&contracted, facts, &options.machine, None)
                 .total

@@ -5,6 +5,7 @@ use super::costs::{Costs, Fit, costs};
 use super::figures::{Figure, figure};
 use crate::db::{self, Db, File, Item};
 use crate::program;
+use codegen::machine::files::RegisterFiles;
 use facts::FunctionFacts;
 use facts::pressure::{LiveVariable, Pressure};
 use ir::Function;
@@ -85,7 +86,7 @@ pub fn live_variables(
     pressure: &Pressure,
 ) -> Option<Vec<LiveVariable>> {
     let table = db::machine(db, program::settings(db, file));
-    codegen::machine::files::live_variables(function, facts, table.gpu(), pressure)
+    RegisterFiles::new(function, facts, table.gpu()).variables(pressure)
 }
 
 /// The place of a function among those of its item.

@@ -22,8 +22,12 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         Language::Hlsl => CopyPlace::Group,
         _ => CopyPlace::Warp,
     };
+    let judge = match table.gpu().count(Key::ScalarRegisters) {
+        0 => "`ptxas -v`",
+        _ => "the compiler",
+    };
     let tried = at(db, file, range).into_iter();
-    tried.map(|tried| action(tried, copy)).collect()
+    tried.map(|tried| action(tried, copy, judge)).collect()
 }
 
 /// The place of the one copy of a uniform value.
@@ -37,7 +41,8 @@ enum CopyPlace {
     Register,
 }
 
-fn action(tried: Tried, copy: CopyPlace) -> Action {
+/// The action of an edit; `judge` knows the registers of the machine.
+fn action(tried: Tried, copy: CopyPlace, judge: &str) -> Action {
     let subject = match (&tried.variable, &tried.result) {
         (Some(name), _) => format!("`{name}`"),
         (None, Ok(proposal)) => listed(proposal),
@@ -61,7 +66,7 @@ fn action(tried: Tried, copy: CopyPlace) -> Action {
             if !tried.kind.is_of_loop() {
                 let _ = write!(out.title, " ({})", figures(&proposal));
             }
-            out.effect = effect(tried.kind, &proposal);
+            out.effect = effect(tried.kind, &proposal, judge);
             out.what = Doing::Edit(proposal.edits);
         }
         Err(declined) => {
@@ -101,21 +106,22 @@ fn figures(proposal: &Proposal) -> String {
     out + ", estimate"
 }
 
-fn effect(kind: Kind, proposal: &Proposal) -> String {
+fn effect(kind: Kind, proposal: &Proposal, judge: &str) -> String {
     let Proposal { before, after, .. } = proposal;
     let mut parts = Vec::new();
     match kind {
         Kind::Unroll => {
-            return "the iterations stay as they are; copies of a loop that a compiler makes are in no estimate: \
-                    compare what `ptxas -v` says of the registers and the spills"
-                .to_owned();
+            return format!(
+                "the iterations stay as they are; copies of a loop that a compiler makes are in no estimate: compare what {judge} says of \
+                 the registers and the spills"
+            );
         }
         Kind::Recompute | Kind::LoadAgain if !proposal.may_be_undone => parts.push(
             "an empty statement of assembly hides an operand, so that the compiler does not keep the first value".to_owned(),
         ),
-        Kind::Sink => parts.push(
-            "many compilers move a definition themselves where they know that they may: compare what `ptxas -v` says".to_owned(),
-        ),
+        Kind::Sink => parts.push(format!(
+            "many compilers move a definition themselves where they know that they may: compare what {judge} says"
+        )),
         Kind::Narrow => parts.push(
             "every number that it holds is proved to fit; it is converted back where its type matters".to_owned(),
         ),
@@ -126,7 +132,7 @@ fn effect(kind: Kind, proposal: &Proposal) -> String {
         parts.push(match after.needed == before.needed {
             true => format!(
                 "the order that needs fewest registers needs as many as before, about {} over the budget of {} ({}): compare what \
-                 `ptxas -v` says",
+                 {judge} says",
                 over(after),
                 budget.registers,
                 reason(budget.reason)
@@ -162,16 +168,14 @@ fn effect(kind: Kind, proposal: &Proposal) -> String {
         );
     }
     if !proposal.certain {
-        parts.push(
-            "the estimate is above what the kernel may have by less than its own error: compare what `ptxas -v` says"
-                .to_owned(),
-        );
+        parts.push(format!(
+            "the estimate is above what the kernel may have by less than its own error: compare what {judge} says"
+        ));
     }
     if proposal.divides {
-        parts.push(
-            "a division that is computed again takes registers of its own while it lasts: compare what `ptxas -v` says"
-                .to_owned(),
-        );
+        parts.push(format!(
+            "a division that is computed again takes registers of its own while it lasts: compare what {judge} says"
+        ));
     }
     for code in &proposal.findings {
         parts.push(format!("adds {}", code.name()));
@@ -182,6 +186,9 @@ fn effect(kind: Kind, proposal: &Proposal) -> String {
 fn declined_words(declined: &Declined) -> String {
     match declined {
         Declined::Refused(refusal) => refusal.to_string(),
+        Declined::Derivative => "a derivative would depend on what is broadcast: helper lanes, which take no part, would give it other \
+             neighbours"
+            .to_owned(),
         Declined::Enough {
             registers,
             budget: Some(budget),
@@ -210,7 +217,7 @@ fn declined_words(declined: &Declined) -> String {
 fn is_quiet(declined: &Declined, on_variable: bool) -> bool {
     match declined {
         Declined::Refused(refusal) => !on_variable || refusal.quiet(),
-        Declined::NoGain { .. } | Declined::Occupancy { .. } => !on_variable,
+        Declined::NoGain { .. } | Declined::Occupancy { .. } | Declined::Derivative => !on_variable,
         Declined::Enough { .. } => true,
     }
 }

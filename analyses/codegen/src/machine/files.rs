@@ -37,74 +37,79 @@ pub struct RegisterCounts {
     pub scalar: Option<u32>,
 }
 
-/// The values that the scalar registers of a machine hold; `None` where it has one file.
-#[must_use]
-pub fn scalar_values(
-    function: &Function,
-    facts: &FunctionFacts,
-    gpu: &Gpu,
-) -> Option<ScalarValues> {
-    let lanes = function.launch.warp_size.unwrap_or(facts.options.warp_size);
-    (gpu.count(Key::ScalarRegisters) > 0)
-        .then(|| ScalarValues::new(function, facts, gpu.lanes(lanes)))
+/// The register files of a machine as a function's values fill them.
+#[derive(Debug)]
+pub struct RegisterFiles<'a> {
+    function: &'a Function,
+    facts: &'a FunctionFacts,
+    gpu: &'a Gpu,
+    /// The values that scalar registers hold; `None` where there is one file.
+    scalar: Option<ScalarValues>,
 }
 
-/// What is live at the peak in the registers of a thread, by variable; `None` where the function is too large.
-#[must_use]
-pub fn live_variables(
-    function: &Function,
-    facts: &FunctionFacts,
-    gpu: &Gpu,
-    pressure: &Pressure,
-) -> Option<Vec<LiveVariable>> {
-    let scalar = scalar_values(function, facts, gpu);
-    let counted = scalar.as_ref().map_or(Counted::All, Counted::Vector);
-    variables(function, facts, counted, pressure)
-}
+impl<'a> RegisterFiles<'a> {
+    #[must_use]
+    pub fn new(function: &'a Function, facts: &'a FunctionFacts, gpu: &'a Gpu) -> Self {
+        let lanes = function.launch.warp_size.unwrap_or(facts.options.warp_size);
+        let has_scalar = gpu.count(Key::ScalarRegisters) > 0;
+        RegisterFiles {
+            function,
+            facts,
+            gpu,
+            scalar: has_scalar.then(|| ScalarValues::new(function, facts, gpu.lanes(lanes))),
+        }
+    }
 
-/// The pressure of a function on the registers of a thread; `None` where it is too large.
-#[must_use]
-pub fn thread_pressure(function: &Function, facts: &FunctionFacts, gpu: &Gpu) -> Option<Pressure> {
-    let scalar = scalar_values(function, facts, gpu);
-    pressure(
-        function,
-        scalar.as_ref().map_or(Counted::All, Counted::Vector),
-    )
-}
+    /// The registers of a thread.
+    fn of_thread(&self) -> Counted<'_> {
+        self.scalar.as_ref().map_or(Counted::All, Counted::Vector)
+    }
 
-/// The registers of a function on a machine, an estimate; `None` where it is too large.
-#[must_use]
-pub fn count(function: &Function, facts: &FunctionFacts, gpu: &Gpu) -> Option<RegisterCounts> {
-    let Some(scalar) = scalar_values(function, facts, gpu) else {
-        let schedules = Schedules::new(function, facts)?;
-        return Some(RegisterCounts {
-            thread: registers::estimate(function, &schedules, gpu),
-            scalar: None,
-        });
-    };
-    let counted = Counted::Vector(&scalar);
-    let schedules = Schedules::of(function, facts, counted)?;
-    let text = pressure(function, counted)?.registers;
-    let most = gpu.count(Key::ThreadRegisters);
-    let early = f64::from(schedules.early(most));
-    let words = pressure(function, Counted::Scalar(&scalar))?.registers;
-    let vector = rounded(VECTOR_BASE + VECTOR_EARLY * early + VECTOR_TEXT * f64::from(text));
-    let needed = schedules.least.min(text);
-    let named = gpu.count(Key::ScalarRegisters);
-    let scalar = rounded(SCALAR_BASE + SCALAR_TEXT * f64::from(words));
-    Some(RegisterCounts {
-        thread: match schedules.empty {
-            true => Estimate {
-                allocated: 0,
-                needed: 0,
+    /// The pressure on the registers of a thread; `None` where the function is too large.
+    #[must_use]
+    pub fn pressure(&self) -> Option<Pressure> {
+        pressure(self.function, self.of_thread())
+    }
+
+    /// What is live at the peak in the registers of a thread, by variable; `None` where the function is too large.
+    #[must_use]
+    pub fn variables(&self, pressure: &Pressure) -> Option<Vec<LiveVariable>> {
+        variables(self.function, self.facts, self.of_thread(), pressure)
+    }
+
+    /// The registers of the function, or of the same `contracted`, whose values have the same numbers; an estimate. `None`
+    /// where it is too large.
+    #[must_use]
+    pub fn count(&self, contracted: &Function) -> Option<RegisterCounts> {
+        let schedules = Schedules::of(contracted, self.facts, self.of_thread())?;
+        let Some(scalar) = &self.scalar else {
+            return Some(RegisterCounts {
+                thread: registers::estimate(contracted, &schedules, self.gpu),
+                scalar: None,
+            });
+        };
+        let text = pressure(contracted, Counted::Vector(scalar))?.registers;
+        let words = pressure(contracted, Counted::Scalar(scalar))?.registers;
+        let most = self.gpu.count(Key::ThreadRegisters);
+        let early = f64::from(schedules.early(most));
+        let vector = rounded(VECTOR_BASE + VECTOR_EARLY * early + VECTOR_TEXT * f64::from(text));
+        let needed = schedules.least.min(text);
+        let named = self.gpu.count(Key::ScalarRegisters);
+        let scalar = rounded(SCALAR_BASE + SCALAR_TEXT * f64::from(words));
+        Some(RegisterCounts {
+            thread: match schedules.empty {
+                true => Estimate {
+                    allocated: 0,
+                    needed: 0,
+                },
+                false => Estimate {
+                    allocated: vector.max(needed).min(most),
+                    needed,
+                },
             },
-            false => Estimate {
-                allocated: vector.max(needed).min(most),
-                needed,
-            },
-        },
-        scalar: Some(scalar.min(named)),
-    })
+            scalar: Some(scalar.min(named)),
+        })
+    }
 }
 
 /// A count of registers, which is far below what a float is exact for.

@@ -207,71 +207,65 @@ impl PathSets {
     }
 }
 
+impl Bits {
+    /// The solution of some equations over an order of the nodes: the greatest one from `true`, the least from `false`. `flow`
+    /// gives a node's entry and exit from what is known so far.
+    pub(super) fn solve(
+        nodes: usize,
+        order: impl DoubleEndedIterator<Item = usize> + Clone,
+        initial: bool,
+        mut flow: impl FnMut(&Bits, usize) -> (bool, bool),
+    ) -> Bits {
+        let mut bits = Bits {
+            entry: vec![initial; nodes],
+            exit: vec![initial; nodes],
+        };
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for node in order.clone() {
+                let (entry, exit) = flow(&bits, node);
+                changed |= (entry, exit) != (bits.entry[node], bits.exit[node]);
+                (bits.entry[node], bits.exit[node]) = (entry, exit);
+            }
+        }
+        bits
+    }
+}
+
 /// `x` is not read any more, whatever way is taken: a greatest solution.
 fn dead(problem: &Problem, order: &[usize]) -> Bits {
-    let nodes = problem.kinds.len();
-    let mut bits = Bits {
-        entry: vec![true; nodes],
-        exit: vec![true; nodes],
-    };
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &node in order.iter().rev() {
-            let targets = &problem.successors[node];
-            let exit = match targets.is_empty() {
-                true => !problem.live_out,
-                false => targets.iter().all(|&to| bits.entry[to]),
-            };
-            let kind = problem.kinds[node];
-            let entry = !kind.reads && (kind.defines || kind.is_statement || exit);
-            changed |= (entry, exit) != (bits.entry[node], bits.exit[node]);
-            (bits.entry[node], bits.exit[node]) = (entry, exit);
-        }
-    }
-    bits
+    let backwards = order.iter().rev().copied();
+    Bits::solve(problem.kinds.len(), backwards, true, |bits, node| {
+        let targets = &problem.successors[node];
+        let exit = match targets.is_empty() {
+            true => !problem.live_out,
+            false => targets.iter().all(|&to| bits.entry[to]),
+        };
+        let kind = problem.kinds[node];
+        let entry = !kind.reads && (kind.defines || kind.is_statement || exit);
+        (entry, exit)
+    })
 }
 
 /// The statement arrives on some way.
 fn available(problem: &Problem, order: &[usize]) -> Bits {
-    let nodes = problem.kinds.len();
-    let mut bits = Bits {
-        entry: vec![false; nodes],
-        exit: vec![false; nodes],
-    };
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &node in order {
-            let mut before = problem.predecessors[node].iter();
-            let entry = node != problem.entry && before.any(|&from| bits.exit[from]);
-            let kind = problem.kinds[node];
-            let exit = kind.is_statement || (!kind.blocks() && entry);
-            changed |= (entry, exit) != (bits.entry[node], bits.exit[node]);
-            (bits.entry[node], bits.exit[node]) = (entry, exit);
-        }
-    }
-    bits
+    let forwards = order.iter().copied();
+    Bits::solve(problem.kinds.len(), forwards, false, |bits, node| {
+        let mut before = problem.predecessors[node].iter();
+        let entry = node != problem.entry && before.any(|&from| bits.exit[from]);
+        let kind = problem.kinds[node];
+        (entry, kind.is_statement || (!kind.blocks() && entry))
+    })
 }
 
 /// It can be moved to where nothing reads it.
 fn removable(problem: &Problem, order: &[usize], dead: &Bits, available: &Bits) -> Bits {
-    let nodes = problem.kinds.len();
-    let mut bits = Bits {
-        entry: vec![false; nodes],
-        exit: vec![false; nodes],
-    };
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &node in order.iter().rev() {
-            let mut behind = problem.successors[node].iter();
-            let exit =
-                available.exit[node] && (dead.exit[node] || behind.any(|&to| bits.entry[to]));
-            let entry = available.entry[node] && (dead.entry[node] || exit);
-            changed |= (entry, exit) != (bits.entry[node], bits.exit[node]);
-            (bits.entry[node], bits.exit[node]) = (entry, exit);
-        }
-    }
-    bits
+    let backwards = order.iter().rev().copied();
+    Bits::solve(problem.kinds.len(), backwards, false, |bits, node| {
+        let mut behind = problem.successors[node].iter();
+        let exit = available.exit[node] && (dead.exit[node] || behind.any(|&to| bits.entry[to]));
+        let entry = available.entry[node] && (dead.entry[node] || exit);
+        (entry, exit)
+    })
 }

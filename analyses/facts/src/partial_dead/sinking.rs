@@ -62,24 +62,13 @@ impl Sinking {
 
 /// What sinks to each node: a greatest solution.
 fn solve(problem: &Problem, order: &[usize], enabled: impl Fn(usize) -> bool) -> Bits {
-    let nodes = problem.kinds.len();
-    let mut bits = Bits {
-        entry: vec![true; nodes],
-        exit: vec![true; nodes],
-    };
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &node in order {
-            let before = &problem.predecessors[node];
-            let some = before.iter().any(|&from| bits.exit[from]);
-            let all = before.iter().all(|&from| bits.exit[from]);
-            let entry = node != problem.entry && some && (all || enabled(node));
-            let kind = problem.kinds[node];
-            let exit = kind.is_statement || (entry && !kind.blocks());
-            changed |= (entry, exit) != (bits.entry[node], bits.exit[node]);
-            (bits.entry[node], bits.exit[node]) = (entry, exit);
-        }
-    }
-    bits
+    let forwards = order.iter().copied();
+    Bits::solve(problem.kinds.len(), forwards, true, |bits, node| {
+        let before = &problem.predecessors[node];
+        let some = before.iter().any(|&from| bits.exit[from]);
+        let all = before.iter().all(|&from| bits.exit[from]);
+        let entry = node != problem.entry && some && (all || enabled(node));
+        let kind = problem.kinds[node];
+        (entry, kind.is_statement || (entry && !kind.blocks()))
+    })
 }

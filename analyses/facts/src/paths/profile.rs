@@ -17,26 +17,14 @@ pub struct PathProfile {
 impl PathProfile {
     /// Counts a path.
     pub fn count(&mut self, number: u64) {
-        self.count_times(number, 1);
-    }
-
-    fn count_times(&mut self, number: u64, times: u64) {
         let full = self.counts.len() >= MOST;
         match self.counts.get_mut(&number) {
-            Some(count) => *count = count.saturating_add(times),
-            None if full => self.others = self.others.saturating_add(times),
+            Some(count) => *count = count.saturating_add(1),
+            None if full => self.others = self.others.saturating_add(1),
             None => {
-                self.counts.insert(number, times);
+                self.counts.insert(number, 1);
             }
         }
-    }
-
-    /// Adds the counts of another run of the same graph.
-    pub fn add(&mut self, other: &PathProfile) {
-        for (&number, &more) in &other.counts {
-            self.count_times(number, more);
-        }
-        self.others = self.others.saturating_add(other.others);
     }
 
     /// Times that paths which are counted were taken, all together.

@@ -7,11 +7,16 @@ use ir::Module;
 
 /// What is live at the peak of the text's function, by the number of the value.
 fn of(text: &str) -> Vec<(u32, Class, Remedy)> {
+    over(text, Options::default())
+}
+
+/// The same where values are classified as these options ask.
+fn over(text: &str, options: Options) -> Vec<(u32, Class, Remedy)> {
     let function = ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"));
     let module = Module {
         functions: vec![function],
     };
-    let facts = crate::divergence::analyze(0, &module, &Options::default());
+    let facts = crate::divergence::analyze(0, &module, &options);
     let function = &module.functions[0];
     let pressure = pressure(function, Counted::All).expect("it is small");
     let found = variables(function, &facts, Counted::All, &pressure).expect("it is small");
@@ -101,4 +106,39 @@ b2:
     let &(_, class, remedy) = own.unwrap_or_else(|| panic!("{found:?}"));
     assert_eq!(class, Class::Divergent);
     assert_eq!(remedy, Remedy::LaneSlot);
+}
+
+/// What is the same in the four lanes of a quad differs in the warp: a slot of the warp would hold the value of one of them.
+#[test]
+fn a_value_of_a_quad_has_no_slot_of_the_warp() {
+    let text = r#"
+function "k" kernel cuda {
+  parameter "p" "int*" (v0)
+
+b0(v0: ptr.global):
+  v1: i32 = special tid.x
+  v2: i32 = const 0
+  v3: i32 = atomic.add.global v0, v1
+  v4: i32 = warp.quad_at v3, v2
+  v5: i32 = load.global v0
+  v6: i32 = mul v5, v5
+  v7: i32 = add v6, v5
+  v8: i32 = mul v7, v6
+  v9: i32 = add v8, v4
+  store.global v0, v9
+  return
+}
+"#;
+    let options = Options {
+        scope: crate::model::Scope::Quad,
+        block: [Some(64), Some(1), Some(1)],
+        ..Options::default()
+    };
+    let found = over(text, options);
+    let loaded = found.iter().find(|row| row.0 == 4);
+    assert_eq!(
+        loaded.map(|row| (row.1, row.2)),
+        Some((Class::Uniform, Remedy::LaneSlot)),
+        "{found:?}"
+    );
 }

@@ -1,7 +1,8 @@
 //! Counts the ways that lanes take through function 0 of a module.
 //!
-//! A lane's path under way is a node and a sum; it is counted where it ends. Lanes of workgroups that are done are forgotten;
-//! a path that the run's end cuts off is not counted. Calls of the function by itself are not followed.
+//! A lane's path under way is a node and a sum; it is counted where it ends, and forgotten where the lane leaves. Workgroups may
+//! take turns, as they do at barriers of the grid. A path that the run's end cuts off is not counted. Calls of the function by
+//! itself are not followed.
 
 use facts::paths::{PathGraph, PathNumbers, PathProfile, Walk};
 use ir::Function;
@@ -15,10 +16,8 @@ pub(super) struct PathRecorder {
     /// `None`: there are more paths than numbers.
     numbers: Option<PathNumbers>,
     profile: PathProfile,
-    /// The workgroup that runs.
-    workgroup: u64,
-    /// By warp and lane.
-    walks: FxHashMap<(u32, u32), Walk>,
+    /// By workgroup, warp and lane.
+    walks: FxHashMap<(u64, u32, u32), Walk>,
 }
 
 impl PathRecorder {
@@ -26,7 +25,6 @@ impl PathRecorder {
         PathRecorder {
             numbers: PathNumbers::new(PathGraph::of(function)).ok(),
             profile: PathProfile::default(),
-            workgroup: 0,
             walks: FxHashMap::default(),
         }
     }
@@ -36,10 +34,6 @@ impl PathRecorder {
         let Some(numbers) = self.numbers.as_ref().filter(|_| is_own(instance)) else {
             return;
         };
-        if self.workgroup != instance.workgroup_index {
-            self.workgroup = instance.workgroup_index;
-            self.walks.clear();
-        }
         let graph = numbers.graph();
         let node = instance.block.index();
         let leaves = graph.successors[node].is_empty();
@@ -47,7 +41,7 @@ impl PathRecorder {
             return;
         }
         for lane in lanes(instance.mask) {
-            let key = (instance.warp, lane);
+            let key = (instance.workgroup_index, instance.warp, lane);
             if node == graph.entry && !self.walks.contains_key(&key) {
                 self.walks.insert(key, numbers.enter());
             }
@@ -64,7 +58,8 @@ impl PathRecorder {
         };
         for (edge, &mask) in taken.iter().enumerate() {
             for lane in lanes(mask) {
-                let Some(walk) = self.walks.get_mut(&(instance.warp, lane)) else {
+                let key = (instance.workgroup_index, instance.warp, lane);
+                let Some(walk) = self.walks.get_mut(&key) else {
                     continue;
                 };
                 debug_assert_eq!(walk.node, instance.block.index(), "lanes walk along edges");

@@ -88,7 +88,7 @@ impl Selector<'_> {
         };
         // The constant stands in front; `lt` and `ltu` take 8 bits as they are.
         let (condition, a, b) = match (immediate(self, a), immediate(self, b)) {
-            (None, Some(_)) => (mirrored(condition), b, a),
+            (None, Some(_)) => (condition.mirrored(), b, a),
             _ => (condition, a, b),
         };
         let unsigned = matches!(
@@ -238,23 +238,6 @@ impl Selector<'_> {
                 [to, Reg::P0] = [Reg::R0, Reg::R0]
             );
         }
-    }
-}
-
-/// With the operands exchanged.
-const fn mirrored(condition: IntCondition) -> IntCondition {
-    use IntCondition::*;
-    match condition {
-        Equal => Equal,
-        NotEqual => NotEqual,
-        LessSigned => GreaterSigned,
-        LessEqualSigned => GreaterEqualSigned,
-        GreaterSigned => LessSigned,
-        GreaterEqualSigned => LessEqualSigned,
-        LessUnsigned => GreaterUnsigned,
-        LessEqualUnsigned => GreaterEqualUnsigned,
-        GreaterUnsigned => LessUnsigned,
-        GreaterEqualUnsigned => LessEqualUnsigned,
     }
 }
 
