@@ -23,6 +23,7 @@ pub(crate) struct Read {
 pub(crate) fn read(text: &str, language: Language) -> Read {
     let dialect = match language {
         Language::Hlsl => Dialect::Hlsl,
+        Language::C => Dialect::C,
         _ => Dialect::Cuda,
     };
     let unit = preprocess_text("main", text, dialect);

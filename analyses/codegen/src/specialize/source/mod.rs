@@ -40,6 +40,7 @@ mod permutations;
 pub mod pressure;
 mod region;
 mod remove;
+pub mod sink_dead;
 #[cfg(test)]
 mod tests;
 mod types;

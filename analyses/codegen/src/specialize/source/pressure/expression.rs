@@ -8,6 +8,7 @@
 //! Every operation has a hidden operand below it: one that had none would be computed once and live across the peak instead of
 //! the variable. Where an element is loaded at a constant index a hidden zero is added to that.
 
+use super::super::Source;
 use super::super::names::{VarId, parts};
 use super::super::types::{Base, Shape, Ty};
 use super::Refusal;
@@ -24,18 +25,18 @@ const DEPTH: u32 = 64;
 
 /// The operands of an expression, and the memory that it reads.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Reads {
-    pub(super) variables: Vec<VarId>,
+pub(in super::super) struct Reads {
+    pub(in super::super) variables: Vec<VarId>,
     /// Names that mean no variable of the function.
-    pub(super) others: Vec<SmolStr>,
+    pub(in super::super) others: Vec<SmolStr>,
     /// Loads from memory that nobody writes while the kernel runs.
-    pub(super) loads: u32,
+    pub(in super::super) loads: u32,
     /// It divides.
-    pub(super) divides: bool,
+    pub(in super::super) divides: bool,
     /// Operations, in additions.
-    pub(super) work: u32,
+    pub(in super::super) work: u32,
     /// The first memory that is read and may be written.
-    pub(super) written: Option<SmolStr>,
+    pub(in super::super) written: Option<SmolStr>,
 }
 
 /// An operand of which a compiler is told nothing.
@@ -60,6 +61,38 @@ const READ_ONLY: [&str; 5] = [
     "Texture",
     "ConstantBuffer",
 ];
+
+impl Source<'_> {
+    /// A name that means no variable of the function keeps its value while the function runs: a special value, a constant, a
+    /// member of a constant buffer.
+    pub(in super::super) fn is_unchanging(&self, used: &Name) -> bool {
+        let Some(last) = used.segments.last() else {
+            return false;
+        };
+        if SPECIAL.contains(&last.ident.name.as_str()) {
+            return true;
+        }
+        let path: Vec<SmolStr> = used.segments.iter().map(|s| s.ident.name.clone()).collect();
+        let found = self.environment.lookup(&self.item.scope, &path);
+        found.iter().all(|entry| {
+            match (&self.environment.item(*entry).kind, entry.what) {
+                (ItemKind::Variables(declaration), EntryKind::Variable(at)) => {
+                    let words = declaration.specifiers.words;
+                    let declarator = declaration.declarators.get(at as usize);
+                    let ty = declarator.map(|each| &each.ty);
+                    let constant =
+                        SpecifierSet::CONST | SpecifierSet::CONSTEXPR | SpecifierSet::CONSTANT;
+                    // A global of HLSL without `static` or `groupshared` is a constant of a buffer, or a resource.
+                    let kept = SpecifierSet::STATIC | SpecifierSet::SHARED;
+                    let hlsl = self.language == Language::Hlsl && !words.has(kept);
+                    words.has(constant) || hlsl || ty.is_some_and(|ty| ty.is_const)
+                }
+                (_, EntryKind::Variable(_)) => false,
+                _ => true,
+            }
+        })
+    }
+}
 
 impl Scene<'_> {
     /// The operands of the initial value of a variable, where computing it again does no more than compute.
@@ -241,35 +274,13 @@ impl Scene<'_> {
         };
         let word = &last.ident.name;
         reads.others.push(word.clone());
-        if SPECIAL.contains(&word.as_str()) {
-            return;
-        }
-        let path: Vec<SmolStr> = used.segments.iter().map(|s| s.ident.name.clone()).collect();
-        let environment = self.source.environment;
-        for entry in environment.lookup(&self.source.item.scope, &path) {
-            let unchanging = match (&environment.item(entry).kind, entry.what) {
-                (ItemKind::Variables(declaration), EntryKind::Variable(at)) => {
-                    let words = declaration.specifiers.words;
-                    let declarator = declaration.declarators.get(at as usize);
-                    let ty = declarator.map(|each| &each.ty);
-                    let constant =
-                        SpecifierSet::CONST | SpecifierSet::CONSTEXPR | SpecifierSet::CONSTANT;
-                    // A global of HLSL without `static` or `groupshared` is a constant of a buffer, or a resource.
-                    let kept = SpecifierSet::STATIC | SpecifierSet::SHARED;
-                    let hlsl = self.source.language == Language::Hlsl && !words.has(kept);
-                    words.has(constant) || hlsl || ty.is_some_and(|ty| ty.is_const)
-                }
-                (_, EntryKind::Variable(_)) => false,
-                _ => true,
-            };
-            if !unchanging {
-                reads.written.get_or_insert(word.clone());
-            }
+        if !self.source.is_unchanging(used) {
+            reads.written.get_or_insert(word.clone());
         }
     }
 
     /// A load through a pointer, from an array or a resource.
-    fn load(&self, base: &Expr, reads: &mut Reads) {
+    pub(in super::super) fn load(&self, base: &Expr, reads: &mut Reads) {
         let mut at = base;
         let root = loop {
             match &at.kind {

@@ -23,10 +23,10 @@
 mod again;
 mod broadcast;
 pub mod check;
-mod expression;
+pub(super) mod expression;
 mod narrow;
 mod refusal;
-mod scene;
+pub(super) mod scene;
 mod sink;
 mod slot;
 mod subjects;

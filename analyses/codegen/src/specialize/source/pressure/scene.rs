@@ -26,11 +26,11 @@ use syntax::c_family::token::TokenKind;
 /// Nesting that is followed.
 const DEPTH: u32 = 200;
 
-pub(super) struct Scene<'a> {
-    pub(super) source: &'a Source<'a>,
-    pub(super) function: &'a Function,
-    pub(super) names: Names,
-    pub(super) body: &'a Block,
+pub(in super::super) struct Scene<'a> {
+    pub(in super::super) source: &'a Source<'a>,
+    pub(in super::super) function: &'a Function,
+    pub(in super::super) names: Names,
+    pub(in super::super) body: &'a Block,
     /// The statement or the head that is executed at the peak.
     peak: Span,
     /// Stores to variables, in order of position.
@@ -41,30 +41,30 @@ pub(super) struct Scene<'a> {
 
 /// The statement that gives a variable its only value: its declaration, or an assignment behind which all uses come.
 #[derive(Clone, Debug)]
-pub(super) struct Definition<'s> {
-    pub(super) id: VarId,
-    pub(super) name: SmolStr,
-    pub(super) block: &'s Block,
+pub(in super::super) struct Definition<'s> {
+    pub(in super::super) id: VarId,
+    pub(in super::super) name: SmolStr,
+    pub(in super::super) block: &'s Block,
     /// Of the statement in its block.
-    pub(super) at: usize,
-    pub(super) is_declaration: bool,
-    pub(super) declarator: &'s Declarator,
-    pub(super) value: &'s Expr,
-    pub(super) in_loop: bool,
+    pub(in super::super) at: usize,
+    pub(in super::super) is_declaration: bool,
+    pub(in super::super) declarator: &'s Declarator,
+    pub(in super::super) value: &'s Expr,
+    pub(in super::super) in_loop: bool,
 }
 
 /// Later uses that one inserted statement serves.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Served {
+pub(in super::super) struct Served {
     /// The statement before which it stands, with its attributes.
-    pub(super) anchor: Span,
-    pub(super) uses: Vec<Span>,
+    pub(in super::super) anchor: Span,
+    pub(in super::super) uses: Vec<Span>,
     /// In a loop that does not hold the definition, so that it is executed more often.
-    pub(super) often: bool,
+    pub(in super::super) often: bool,
 }
 
 impl<'s> Definition<'s> {
-    pub(super) fn stmt(&self) -> &'s Stmt {
+    pub(in super::super) fn stmt(&self) -> &'s Stmt {
         &self.block.statements[self.at]
     }
 }
@@ -82,7 +82,7 @@ impl<'s> Placed<'s> {
     }
 }
 
-pub(super) const fn is_loop(stmt: &Stmt) -> bool {
+pub(in super::super) const fn is_loop(stmt: &Stmt) -> bool {
     matches!(
         stmt.kind,
         StmtKind::For { .. }
@@ -92,16 +92,27 @@ pub(super) const fn is_loop(stmt: &Stmt) -> bool {
     )
 }
 
-pub(super) fn holds(around: Span, inner: Span) -> bool {
+pub(in super::super) fn holds(around: Span, inner: Span) -> bool {
     around.start <= inner.start && inner.end <= around.end
 }
 
 impl<'a> Scene<'a> {
-    pub(super) fn new(
+    pub(in super::super) fn new(
         source: &'a Source<'a>,
         function: &'a Function,
         peak: Span,
         alive: Vec<Span>,
+    ) -> Result<Scene<'a>, Refusal> {
+        let mut scene = Scene::of(source, function)?;
+        scene.peak = scene.executed(peak).ok_or(Refusal::NoPeak)?;
+        scene.alive = alive;
+        Ok(scene)
+    }
+
+    /// The function without a peak.
+    pub(in super::super) fn of(
+        source: &'a Source<'a>,
+        function: &'a Function,
     ) -> Result<Scene<'a>, Refusal> {
         let FunctionBody::Block(body) = &function.body else {
             return Err(Refusal::NoVariable);
@@ -126,17 +137,15 @@ impl<'a> Scene<'a> {
             stores(source, &names, e, &mut |id| writes.push((e.span, id)));
         });
         writes.sort();
-        let mut scene = Scene {
+        Ok(Scene {
             source,
             function,
             names,
             body,
-            peak,
+            peak: Span::at(0),
             writes,
-            alive,
-        };
-        scene.peak = scene.executed(peak).ok_or(Refusal::NoPeak)?;
-        Ok(scene)
+            alive: Vec::new(),
+        })
     }
 
     /// The simple statement, or the head of the compound one, that holds a place.
@@ -196,7 +205,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The definition of the variable that is declared at a place, where it is defined once, with its value.
-    pub(super) fn definition(&self, declared: Span) -> Result<Definition<'_>, Refusal> {
+    pub(in super::super) fn definition(&self, declared: Span) -> Result<Definition<'_>, Refusal> {
         let place = self.names.places.iter();
         let mut found = place.filter(|(span, id)| {
             *span == declared && self.names.variable(*id).declared == declared
@@ -315,7 +324,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The uses of a variable behind the peak, by the statements that can serve them.
-    pub(super) fn served(&self, definition: &Definition<'_>) -> Result<Vec<Served>, Refusal> {
+    pub(in super::super) fn served(&self, definition: &Definition<'_>) -> Result<Vec<Served>, Refusal> {
         let name = || definition.name.clone();
         let stmt = definition.stmt().span;
         let mut around = Vec::new();
@@ -421,7 +430,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The end of the text in which what serves the uses is executed: with the loops around them in the definition's block.
-    pub(super) fn reach(&self, definition: &Definition<'_>, served: &[Served]) -> u32 {
+    pub(in super::super) fn reach(&self, definition: &Definition<'_>, served: &[Served]) -> u32 {
         let mut end = 0;
         for place in served.iter().flat_map(|each| &each.uses) {
             end = end.max(place.end);
@@ -439,13 +448,13 @@ impl<'a> Scene<'a> {
 
     /// Returns whether a variable takes no register of its own at the peak for what is computed of it: it lives there anyway, or it is
     /// a parameter.
-    pub(super) fn is_there(&self, id: VarId) -> bool {
+    pub(in super::super) fn is_there(&self, id: VarId) -> bool {
         let variable = self.names.variable(id);
         variable.parameter || self.alive.contains(&variable.declared)
     }
 
     /// The innermost loop around the peak, with what surrounds its head.
-    pub(super) fn loop_at_peak(&self) -> Option<&'a Stmt> {
+    pub(in super::super) fn loop_at_peak(&self) -> Option<&'a Stmt> {
         let mut around = Vec::new();
         let peak = self.placed(self.body, self.peak, &mut around);
         let mut all: Vec<&Stmt> = Vec::new();
@@ -456,12 +465,12 @@ impl<'a> Scene<'a> {
         around.into_iter().rfind(|each| is_loop(each))
     }
 
-    pub(super) const fn peak(&self) -> Span {
+    pub(in super::super) const fn peak(&self) -> Span {
         self.peak
     }
 
     /// Returns whether a variable is stored to in a part of the text.
-    pub(super) fn changes(&self, id: VarId, within: Span) -> bool {
+    pub(in super::super) fn changes(&self, id: VarId, within: Span) -> bool {
         let inside = |span: &Span| within.start <= span.start && span.start < within.end;
         self.writes
             .iter()
@@ -470,7 +479,7 @@ impl<'a> Scene<'a> {
 
     /// Returns whether a name means another variable than `id` at one of some places, because of a declaration in a part of
     /// the text.
-    pub(super) fn declares(
+    pub(in super::super) fn declares(
         &self,
         name: &str,
         id: Option<VarId>,
@@ -493,7 +502,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Returns whether a name is declared anew in a part of the text, in whatever block.
-    pub(super) fn redeclares(&self, name: &str, within: Span) -> bool {
+    pub(in super::super) fn redeclares(&self, name: &str, within: Span) -> bool {
         self.names.variables.iter().any(|each| {
             within.start <= each.declared.start
                 && each.declared.start < within.end
@@ -501,7 +510,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    pub(super) fn has_directive(&self, within: Span) -> bool {
+    pub(in super::super) fn has_directive(&self, within: Span) -> bool {
         self.source.slice(within).lines().any(|line| {
             let rest = line.trim_start().strip_prefix('#').map(str::trim_start);
             rest.is_some_and(|rest| !rest.starts_with("pragma"))
@@ -509,7 +518,7 @@ impl<'a> Scene<'a> {
     }
 
     /// A name that the file does not use yet, nor any of those given.
-    pub(super) fn fresh(&self, wanted: &str, taken: &mut Vec<SmolStr>) -> SmolStr {
+    pub(in super::super) fn fresh(&self, wanted: &str, taken: &mut Vec<SmolStr>) -> SmolStr {
         if taken.is_empty() {
             let text = self.source.text;
             let words = lex_fragment(text);
@@ -537,7 +546,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Lines before a statement, in its indentation; in front of it where it does not begin a line.
-    pub(super) fn before(&self, anchor: Span, lines: &[String]) -> Edit {
+    pub(in super::super) fn before(&self, anchor: Span, lines: &[String]) -> Edit {
         let source = self.source;
         let end = source.end_of_line();
         if !source.begins_line(anchor.start) {
@@ -550,7 +559,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Lines behind a statement that is a whole one of a block.
-    pub(super) fn behind(&self, stmt: Span, lines: &[String]) -> Edit {
+    pub(in super::super) fn behind(&self, stmt: Span, lines: &[String]) -> Edit {
         let source = self.source;
         let whole = source.begins_line(stmt.start);
         match source.ends_line(stmt.end).filter(|_| whole) {
@@ -568,7 +577,7 @@ impl<'a> Scene<'a> {
     }
 
     /// Lines at the beginning of the function's body.
-    pub(super) fn first(&self, lines: &[String]) -> Edit {
+    pub(in super::super) fn first(&self, lines: &[String]) -> Edit {
         match self.body.statements.first() {
             Some(stmt) => {
                 let anchor = full_span(stmt);
@@ -588,7 +597,7 @@ impl<'a> Scene<'a> {
 }
 
 /// The statement of a block that holds a place.
-pub(super) fn index(block: &Block, place: Span) -> Option<usize> {
+pub(in super::super) fn index(block: &Block, place: Span) -> Option<usize> {
     block
         .statements
         .iter()

@@ -1,0 +1,283 @@
+//! The paths of a region that lanes took, from the paths of the function's blocks that a profile counts.
+//!
+//! A path of blocks tells at each `if` which branch was taken; between two of them there is one way through the region. It is cut
+//! at each back edge: ways that end in an inner loop are joined with those that go on behind it, each as often as it was
+//! counted. Which of them belong together no profile tells, so that sums over the nodes are exact and what depends on both
+//! parts of a way is not.
+
+use super::graph::{ENTRY, Graph, Role};
+use super::super::pressure::scene::holds;
+use facts::partial_dead::Problem;
+use facts::paths::{Ending, PathNumbers, PathProfile, Start};
+use ir::entity::Entity;
+use ir::{Block, BranchKind, Function, Site};
+use std::collections::BTreeMap;
+use syntax::Span;
+
+/// What lanes did in a function, by a profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    pub function: &'a Function,
+    pub numbers: &'a PathNumbers,
+    pub profile: &'a PathProfile,
+}
+
+/// Ways through a region with their counts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Ways {
+    pub(super) paths: Vec<(Vec<usize>, u64)>,
+    /// Each is a way that was taken as a whole.
+    pub(super) whole: bool,
+}
+
+/// Ways that are kept; more are not followed.
+const MOST: usize = 4096;
+
+/// A way from the beginning of the region, or from a loop in it, to its end, or to a loop in which the path of blocks ends.
+struct Piece {
+    nodes: Vec<usize>,
+    count: u64,
+    from: Option<usize>,
+    to: Option<usize>,
+}
+
+/// The ways through a region; `region` is the statement of the loop whose body it is. `None`: the profile does not fit the text.
+pub(super) fn ways(graph: &Graph, recorded: Recorded<'_>, region: Option<Span>) -> Option<Ways> {
+    let Recorded {
+        function,
+        numbers,
+        profile,
+    } = recorded;
+    let mut pieces: BTreeMap<(Option<usize>, Option<usize>, Vec<usize>), u64> = BTreeMap::new();
+    let heads = Heads::new(graph, function, region);
+    if region.is_some() && heads.own.is_none() {
+        // A constant rules the loop out.
+        return None;
+    }
+    for (&number, &count) in &profile.counts {
+        let path = numbers.path(number)?;
+        let last = path.nodes.last().copied();
+        let end = match path.ending {
+            Ending::Edge(edge) => last.map(|node| (node, edge)),
+            Ending::Exit => None,
+        };
+        let taken = path.nodes.iter().copied().zip(path.edges.iter().copied());
+        let taken: Vec<(usize, usize)> = taken.chain(end).collect();
+        let target = end.and_then(|(node, edge)| {
+            let data = &function.blocks[Block::new(node)];
+            Some(data.terminator.edges().get(edge)?.block.index())
+        });
+        let from = match path.start {
+            Start::Entry => None,
+            Start::Behind(block) => heads.inner.get(&block).copied(),
+        };
+        // Another iteration of an inner loop is none of the region.
+        let to = target.and_then(|block| heads.inner.get(&block).copied());
+        if from.is_some() && from == to {
+            continue;
+        }
+        if from.is_none() && !heads.enters(function, &path.nodes, &taken) {
+            continue;
+        }
+        let nodes = follow(graph, function, &taken, &path.nodes, from, to)?;
+        *pieces.entry((from, to, nodes)).or_default() += count;
+    }
+    let pieces = pieces.into_iter().map(|((from, to, nodes), count)| Piece {
+        nodes,
+        count,
+        from,
+        to,
+    });
+    joined(graph, pieces.collect())
+}
+
+/// The loops of a region's text by the blocks to which their back edges lead.
+struct Heads {
+    inner: BTreeMap<usize, usize>,
+    /// The header of the region's own loop, and the place of its condition where it is tested first.
+    own: Option<usize>,
+}
+
+impl Heads {
+    fn new(graph: &Graph, function: &Function, region: Option<Span>) -> Heads {
+        let mut heads = Heads {
+            inner: BTreeMap::new(),
+            own: None,
+        };
+        for source in &function.loops {
+            if source.loc.site != Site(0) {
+                continue;
+            }
+            let start = Span::at(source.loc.span.start);
+            let node = (0..graph.nodes.len()).find(
+                |&node| matches!(graph.nodes[node].role, Role::Whole { span, .. } if holds(span, start)),
+            );
+            match node {
+                Some(node) => {
+                    heads.inner.insert(source.header.index(), node);
+                }
+                None if region.is_some_and(|region| holds(region, start)) => {
+                    // The outermost of those that begin in the region's loop is the loop itself.
+                    heads.own.get_or_insert(source.header.index());
+                }
+                None => {}
+            }
+        }
+        // Blocks of loops in what was inlined are those of the statement that calls.
+        heads
+    }
+
+    /// A path of blocks goes into the region.
+    fn enters(&self, function: &Function, nodes: &[usize], taken: &[(usize, usize)]) -> bool {
+        let Some(own) = self.own else {
+            return true;
+        };
+        if !nodes.contains(&own) {
+            return false;
+        }
+        // Tested first, the condition decides in the header, or in the blocks that its parts are of.
+        let from = nodes.iter().position(|&node| node == own).unwrap_or(0);
+        let decided = taken[from.min(taken.len())..].iter().find(|(node, _)| {
+            let data = &function.blocks[Block::new(*node)];
+            data.branch != BranchKind::Implied && data.branch != BranchKind::ShortCircuit
+        });
+        match decided {
+            Some(&(node, edge)) => {
+                let data = &function.blocks[Block::new(node)];
+                data.branch != BranchKind::Loop || edge == 0
+            }
+            None => true,
+        }
+    }
+}
+
+/// The nodes that a path of blocks comes to. `None`: it does not tell which branch was taken.
+fn follow(
+    graph: &Graph,
+    function: &Function,
+    taken: &[(usize, usize)],
+    blocks: &[usize],
+    from: Option<usize>,
+    to: Option<usize>,
+) -> Option<Vec<usize>> {
+    let place = |block: usize| {
+        let data = &function.blocks[Block::new(block)];
+        (data.loc.site == Site(0)).then_some(data.loc.span)
+    };
+    let mut at = from.unwrap_or(ENTRY);
+    let mut nodes = vec![at];
+    while let Some(all) = graph.successors.get(at).filter(|all| !all.is_empty()) {
+        if Some(at) == to && nodes.len() > 1 {
+            break;
+        }
+        let next = match graph.nodes[at].role {
+            Role::If(condition) => {
+                let mut decided = taken.iter().filter(|(block, _)| {
+                    let kind = function.blocks[Block::new(*block)].branch;
+                    matches!(kind, BranchKind::If | BranchKind::Flattened)
+                        && place(*block) == Some(condition)
+                });
+                let (_, edge) = decided.next()?;
+                // A macro may hold several of one place.
+                if decided.next().is_some() {
+                    return None;
+                }
+                *all.get(*edge)?
+            }
+            Role::Whole { span, returns } if all.len() > 1 => {
+                let last = blocks.last().and_then(|&block| place(block))?;
+                // What goes on with the next iteration of the region's loop is not told from what falls out of the loop.
+                if !returns || last.is_empty() {
+                    return None;
+                }
+                all[usize::from(holds(span, last))]
+            }
+            Role::Whole { .. } => all[0],
+            Role::Plain | Role::End => all[0],
+        };
+        nodes.push(next);
+        at = next;
+        if nodes.len() > graph.nodes.len() {
+            return None;
+        }
+    }
+    Some(nodes)
+}
+
+/// Whole ways of pieces: at each inner loop what comes in goes on with what comes out, in some order.
+fn joined(graph: &Graph, pieces: Vec<Piece>) -> Option<Ways> {
+    let mut out = Ways {
+        paths: Vec::new(),
+        whole: true,
+    };
+    let mut arrived: BTreeMap<usize, Vec<(Vec<usize>, u64)>> = BTreeMap::new();
+    let mut leaving: BTreeMap<usize, Vec<Piece>> = BTreeMap::new();
+    for piece in pieces {
+        match (piece.from, piece.to) {
+            (None, None) => out.paths.push((piece.nodes, piece.count)),
+            (None, Some(to)) => arrived.entry(to).or_default().push((piece.nodes, piece.count)),
+            (Some(from), _) => leaving.entry(from).or_default().push(piece),
+        }
+    }
+    // Loops in the order of the text, which is that of the flow.
+    for at in 0..graph.nodes.len() {
+        let Some(incoming) = arrived.remove(&at) else {
+            continue;
+        };
+        out.whole = false;
+        let mut outgoing = leaving.remove(&at).unwrap_or_default().into_iter();
+        let mut piece = outgoing.next();
+        for (nodes, mut count) in incoming {
+            while count > 0 {
+                let Some(next) = &mut piece else { break };
+                let both = count.min(next.count);
+                let mut whole = nodes.clone();
+                whole.extend(&next.nodes[1..]);
+                match next.to {
+                    Some(to) if to > at => arrived.entry(to).or_default().push((whole, both)),
+                    Some(_) => return None,
+                    None => out.paths.push((whole, both)),
+                }
+                if out.paths.len() > MOST {
+                    return None;
+                }
+                count -= both;
+                next.count -= both;
+                if next.count == 0 {
+                    piece = outgoing.next();
+                }
+            }
+        }
+    }
+    out.paths.sort();
+    out.paths.dedup_by(|later, first| {
+        let same = later.0 == first.0;
+        if same {
+            first.1 = first.1.saturating_add(later.1);
+        }
+        same
+    });
+    Some(out)
+}
+
+/// Each way through a region once, where there are not too many of them.
+pub(super) fn all_ways(problem: &Problem) -> Option<Vec<Vec<usize>>> {
+    let mut out = Vec::new();
+    let mut open = vec![vec![ENTRY]];
+    while let Some(way) = open.pop() {
+        let last = *way.last()?;
+        if problem.successors[last].is_empty() {
+            out.push(way);
+        } else {
+            for &to in &problem.successors[last] {
+                let mut longer = way.clone();
+                longer.push(to);
+                open.push(longer);
+            }
+        }
+        if out.len() + open.len() > MOST {
+            return None;
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,497 @@
+//! The text of the copies, of the flag, and what is left where the statement stood.
+
+use super::super::emit::full_span;
+use super::super::flow::Edit;
+use super::super::permutations;
+use super::super::pressure::scene::{Scene, holds, index};
+use super::graph::Place;
+use super::{Candidate, Copy, Refusal, Subject};
+use ir::Language;
+use smol_str::SmolStr;
+use syntax::Span;
+use syntax::c_family::ast::*;
+
+impl Place {
+    /// The text next to which, or in which, is written.
+    pub(super) const fn span(self) -> Span {
+        match self {
+            Place::Before(span)
+            | Place::Behind(span)
+            | Place::Opening(span)
+            | Place::Closing(span)
+            | Place::Wrapping(span) => span,
+            Place::Otherwise { then, .. } => Span::at(then.end),
+        }
+    }
+
+    /// Where what is written comes to stand.
+    const fn offset(self) -> u32 {
+        match self {
+            Place::Before(span) | Place::Wrapping(span) => span.start,
+            Place::Opening(span) => span.start + 1,
+            Place::Behind(span) => span.end,
+            Place::Closing(span) => span.end.saturating_sub(1),
+            Place::Otherwise { then, .. } => then.end,
+        }
+    }
+
+    /// The text in which a variable is known that is declared there; `block` is the innermost around it.
+    fn scope(self, block: Span) -> Span {
+        match self {
+            Place::Wrapping(span) => span,
+            Place::Otherwise { then, .. } => Span::at(then.end),
+            _ => Span::new(self.offset(), block.end),
+        }
+    }
+}
+
+/// The edits for some copies.
+pub(super) fn write(
+    scene: &Scene<'_>,
+    candidate: &Candidate,
+    subject: &Subject<'_>,
+    copies: &[Copy],
+) -> Result<Vec<Edit>, Refusal> {
+    let mut writer = Writer {
+        scene,
+        candidate,
+        subject,
+        flag: None,
+        edits: Vec::new(),
+    };
+    writer.may_stand(copies)?;
+    let flagged = copies.iter().any(|copy| copy.guarded);
+    let moves = subject.declaration.is_some() && !flagged && writer.is_declared_by(copies);
+    if flagged {
+        let wanted = format!("{}_pending", candidate.name);
+        writer.flag = Some(scene.fresh(&wanted, &mut Vec::new()));
+    }
+    writer.original(copies, moves)?;
+    let mut first = true;
+    for copy in copies {
+        writer.copy(copy, moves, first)?;
+        first &= copy.hollow;
+    }
+    merged(writer.edits).ok_or_else(|| Refusal::NoPlace(candidate.name.clone()))
+}
+
+struct Writer<'a> {
+    scene: &'a Scene<'a>,
+    candidate: &'a Candidate,
+    subject: &'a Subject<'a>,
+    flag: Option<SmolStr>,
+    edits: Vec<Edit>,
+}
+
+impl Writer<'_> {
+    fn name(&self) -> SmolStr {
+        self.candidate.name.clone()
+    }
+
+    /// The names of the statement mean the same at the copies, and no directive stands in between.
+    fn may_stand(&self, copies: &[Copy]) -> Result<(), Refusal> {
+        let scene = self.scene;
+        let stmt = self.candidate.stmt;
+        let last = copies.iter().map(|copy| copy.place.offset()).max();
+        let passed = Span::new(stmt.start, last.unwrap_or(stmt.end).max(stmt.end));
+        let elsewhere = permutations::mentioned(scene.source, &scene.names, scene.body.span);
+        let id = self.subject.moved.id;
+        if scene.has_directive(passed) || elsewhere.iter().any(|(_, of)| *of == id) {
+            return Err(Refusal::Directive(self.name()));
+        }
+        let places: Vec<Span> = copies
+            .iter()
+            .map(|copy| Span::at(copy.place.offset()))
+            .collect();
+        let shadowed = |operand: &SmolStr| Refusal::Shadowed {
+            name: self.name(),
+            operand: operand.clone(),
+        };
+        for of in self.subject.moved.operands.iter().chain([&id]) {
+            let operand = &scene.names.variable(*of).name;
+            if scene.declares(operand, Some(*of), passed, &places) {
+                return Err(shadowed(operand));
+            }
+        }
+        let mut others = Vec::new();
+        ir::lower::c_family::visit::block(scene.body, &mut |e| {
+            if let ExprKind::Name(name) = &e.kind
+                && holds(self.candidate.value, e.span)
+                && scene.names.meant(name).is_none()
+                && let Some(first) = name.segments.first()
+            {
+                others.push(first.ident.name.clone());
+            }
+        });
+        match others.iter().find(|other| scene.declares(other, None, passed, &places)) {
+            Some(other) => Err(shadowed(other)),
+            None => Ok(()),
+        }
+    }
+
+    /// Each read lies in the scope of one copy, so that the declaration itself can stand there.
+    fn is_declared_by(&self, copies: &[Copy]) -> bool {
+        let id = self.subject.moved.id;
+        let places = self.scene.names.places.iter();
+        let mut uses = places.filter(|(place, of)| {
+            *of == id && !holds(self.candidate.stmt, *place)
+        });
+        let kept: Vec<Span> = copies
+            .iter()
+            .filter(|copy| !copy.hollow)
+            .map(|copy| copy.place.scope(copy.block))
+            .collect();
+        uses.all(|(place, _)| {
+            kept.iter().filter(|scope| holds(**scope, *place)).count() == 1
+        })
+    }
+
+    fn text(&self, span: Span) -> &str {
+        self.scene.source.slice(span)
+    }
+
+    /// The statement without its declaration: `x = e;`.
+    fn assignment(&self) -> String {
+        format!("{} = {};", self.candidate.name, self.text(self.candidate.value))
+    }
+
+    fn set(&self, value: bool) -> Option<String> {
+        let flag = self.flag.as_ref()?;
+        Some(format!("{flag} = {};", self.truth(value)))
+    }
+
+    const fn truth(&self, value: bool) -> &'static str {
+        match (self.scene.source.language, value) {
+            (Language::C, true) => "1",
+            (Language::C, false) => "0",
+            (_, true) => "true",
+            (_, false) => "false",
+        }
+    }
+
+    fn declared_flag(&self, value: bool) -> Option<String> {
+        let flag = self.flag.as_ref()?;
+        let ty = match self.scene.source.language {
+            Language::C => "int",
+            _ => "bool",
+        };
+        Some(format!("{ty} {flag} = {};", self.truth(value)))
+    }
+
+    /// What is left of the statement where it stood.
+    fn original(&mut self, copies: &[Copy], moves: bool) -> Result<(), Refusal> {
+        let stmt = full_span(self.subject.stmt);
+        let mut left: Vec<String> = Vec::new();
+        if let Some(declaration) = self.subject.declaration.filter(|_| !moves) {
+            left.push(self.bare(declaration)?);
+        }
+        let around = self.block_around(stmt).map(|block| block.span);
+        let common = self.flag.is_some().then(|| self.common(copies)).flatten();
+        let mut declared = None;
+        if self.flag.is_some() {
+            let common = common.ok_or_else(|| Refusal::NoPlace(self.name()))?;
+            let own = around == Some(common.span);
+            match own {
+                true => left.extend(self.declared_flag(true)),
+                false => {
+                    left.extend(self.set(true));
+                    let at = index(common, stmt).ok_or_else(|| Refusal::NoPlace(self.name()))?;
+                    let anchor = full_span(&common.statements[at]);
+                    let lines: Vec<String> = self.declared_flag(false).into_iter().collect();
+                    declared = Some(self.scene.before(anchor, &lines));
+                }
+            }
+        }
+        let edit = match left.as_slice() {
+            [] => match around {
+                Some(_) => self.removal(stmt),
+                None => (stmt, "{}".to_owned()),
+            },
+            [line] => (stmt, line.clone()),
+            lines if around.is_some() && self.scene.source.begins_line(stmt.start) => {
+                let source = self.scene.source;
+                let between = format!("{}{}", source.end_of_line(), source.indentation(stmt.start));
+                (stmt, lines.join(&between))
+            }
+            lines if around.is_some() => (stmt, lines.join(" ")),
+            _ => return Err(Refusal::NoPlace(self.name())),
+        };
+        self.edits.extend(declared);
+        self.edits.push(edit);
+        Ok(())
+    }
+
+    /// The statement's lines with the comments above it, which go with the first copy.
+    fn removal(&self, stmt: Span) -> Edit {
+        let source = self.scene.source;
+        let floor = self.floor(stmt);
+        let cut = source.removal(stmt, floor);
+        (cut, String::new())
+    }
+
+    /// The end of what stands in front of a statement in its block.
+    fn floor(&self, stmt: Span) -> u32 {
+        let Some(block) = self.block_around(stmt) else {
+            return stmt.start;
+        };
+        let before = block.statements.iter().filter(|each| each.span.end <= stmt.start);
+        before.map(|each| each.span.end).max().unwrap_or(block.span.start + 1)
+    }
+
+    /// The comment lines above the statement and the comment behind it, where it goes away as a whole.
+    fn comments(&self, moves: bool) -> (Vec<String>, String) {
+        let source = self.scene.source;
+        let stmt = full_span(self.subject.stmt);
+        let stays = self.flag.is_some() || (self.subject.declaration.is_some() && !moves);
+        let alone = source.begins_line(stmt.start);
+        let (true, Some(end)) = (!stays && alone, source.ends_line(stmt.end)) else {
+            return (Vec::new(), String::new());
+        };
+        let start = source.comment_above(source.line(stmt.start).start, self.floor(stmt));
+        let above = source.slice(Span::new(start, source.line(stmt.start).start));
+        let above = above.lines().map(|line| line.trim().to_owned()).collect();
+        let behind = source.slice(Span::new(stmt.end, end)).trim().to_owned();
+        (above, behind)
+    }
+
+    /// `T x;` of `T x = e;`.
+    fn bare(&self, declaration: &Declaration) -> Result<String, Refusal> {
+        let source = self.scene.source;
+        let refusal = || Refusal::MustHaveValue(self.name());
+        let declarator = declaration.declarators.first().ok_or_else(refusal)?;
+        if source.type_is_const(declaration, declarator) || !source.plain(&declarator.ty) {
+            return Err(refusal());
+        }
+        if declaration.specifiers.words.has(SpecifierSet::STATIC) {
+            return Err(refusal());
+        }
+        let stmt = self.candidate.stmt;
+        let before = self.text(Span::new(stmt.start, self.candidate.value.start));
+        let head = before.trim_end().strip_suffix('=').ok_or_else(refusal)?.trim_end();
+        let ty = self.text(Span::new(stmt.start, self.candidate.place.start)).trim_end();
+        if ty.split_whitespace().any(|word| word.starts_with("auto")) {
+            return Err(refusal());
+        }
+        // Compilers of HLSL refuse a variable that is read under a flag and has no value before.
+        match source.language == Language::Hlsl && self.flag.is_some() {
+            true if ty.contains(' ') => Err(refusal()),
+            true => Ok(format!("{head} = ({ty})0;")),
+            false => Ok(format!("{head};")),
+        }
+    }
+
+    /// The innermost block that lists a statement. `None`: it is a branch without braces.
+    fn block_around(&self, stmt: Span) -> Option<&Block> {
+        let mut block = self.scene.body;
+        loop {
+            let at = index(block, stmt)?;
+            let found = &block.statements[at];
+            if full_span(found) == stmt {
+                return Some(block);
+            }
+            block = inner_block(found, stmt)?;
+        }
+    }
+
+    /// The innermost block that holds the statement and all copies.
+    fn common(&self, copies: &[Copy]) -> Option<&Block> {
+        let stmt = self.candidate.stmt;
+        let mut best = None;
+        let mut block = Some(self.scene.body);
+        while let Some(around) = block {
+            let inside = |copy: &Copy| {
+                let at = copy.place.offset();
+                around.span.start < at && at < around.span.end
+            };
+            if !copies.iter().all(inside) {
+                break;
+            }
+            best = Some(around);
+            block = index(around, stmt).and_then(|at| inner_block(&around.statements[at], stmt));
+        }
+        best
+    }
+
+    fn copy(&mut self, copy: &Copy, moves: bool, first: bool) -> Result<(), Refusal> {
+        let source = self.scene.source;
+        let stmt = self.subject.stmt.span;
+        let set = match moves {
+            true => self.text(stmt).to_owned(),
+            false => self.assignment(),
+        };
+        let reset = copy.resets.then(|| self.set(false)).flatten();
+        let own = source.indentation(stmt.start).to_owned();
+        let mut lines: Vec<String> = Vec::new();
+        let unit = source.unit(self.scene.body);
+        match (copy.hollow, copy.guarded) {
+            (true, _) => lines.extend(reset),
+            (false, true) => {
+                let flag = self.flag.clone().unwrap_or_default();
+                lines.push(format!("if ({flag}) {{"));
+                lines.push(format!("{unit}{}", set.replace(&format!("\n{own}"), &format!("\n{unit}"))));
+                lines.extend(reset.map(|reset| format!("{unit}{reset}")));
+                lines.push("}".to_owned());
+            }
+            (false, false) => {
+                let (above, behind) = match first {
+                    true => self.comments(moves),
+                    false => (Vec::new(), String::new()),
+                };
+                lines.extend(above);
+                let set = set.replace(&format!("\n{own}"), "\n");
+                lines.push(match behind.is_empty() {
+                    true => set,
+                    false => format!("{set} {behind}"),
+                });
+                lines.extend(reset);
+            }
+        }
+        let lines: Vec<String> = lines
+            .iter()
+            .flat_map(|line| line.split('\n'))
+            .map(|line| line.trim_end().to_owned())
+            .collect();
+        let edits = self.placed(copy.place, &lines, &unit)?;
+        self.edits.extend(edits);
+        Ok(())
+    }
+
+    /// Lines at a place.
+    fn placed(&self, place: Place, lines: &[String], unit: &str) -> Result<Vec<Edit>, Refusal> {
+        let scene = self.scene;
+        let source = scene.source;
+        let end = source.end_of_line();
+        let comment = |line: &String| line.starts_with("//") || line.contains(" //");
+        let no_place = || Refusal::NoPlace(self.name());
+        let whole = |indent: &str| -> String {
+            lines.iter().map(|line| format!("{indent}{line}{end}")).collect()
+        };
+        Ok(match place {
+            Place::Before(anchor) => {
+                if !source.begins_line(anchor.start) && lines.iter().any(comment) {
+                    return Err(no_place());
+                }
+                vec![scene.before(anchor, lines)]
+            }
+            Place::Behind(anchor) => {
+                let lone = source.begins_line(anchor.start) && source.ends_line(anchor.end).is_some();
+                if !lone && lines.iter().any(comment) {
+                    return Err(no_place());
+                }
+                vec![scene.behind(anchor, lines)]
+            }
+            Place::Opening(block) => {
+                let open = block.start + 1;
+                match source.ends_line(open) {
+                    Some(at) if at < block.end => {
+                        let indent = format!("{}{unit}", source.indentation(block.start));
+                        let text: String =
+                            lines.iter().map(|line| format!("{end}{indent}{line}")).collect();
+                        vec![(Span::at(at), text)]
+                    }
+                    _ if lines.iter().any(comment) => return Err(no_place()),
+                    _ => vec![(Span::at(open), lines.iter().map(|line| format!(" {line}")).collect())],
+                }
+            }
+            Place::Closing(block) => {
+                let close = block.end.saturating_sub(1);
+                match source.begins_line(close) {
+                    true => {
+                        let indent = format!("{}{unit}", source.indentation(close));
+                        vec![(Span::at(source.line(close).start), whole(&indent))]
+                    }
+                    false if lines.iter().any(comment) => return Err(no_place()),
+                    false => vec![(Span::at(close), lines.iter().map(|line| format!("{line} ")).collect())],
+                }
+            }
+            Place::Wrapping(stmt) => {
+                let text = source.slice(stmt);
+                let simple = text.ends_with(';') && !text.contains('{');
+                if !simple || source.in_macro(stmt) {
+                    return Err(no_place());
+                }
+                match (source.begins_line(stmt.start), source.ends_line(stmt.end)) {
+                    (true, Some(at)) => {
+                        // The brace stands behind the head, whose line ends before.
+                        let above = source.line(source.line(stmt.start).start.saturating_sub(1));
+                        let head = source.slice(above);
+                        if head.contains("//") || head.trim_end().is_empty() || head.contains("/*") {
+                            return Err(no_place());
+                        }
+                        let outer = source.indentation(above.start).to_owned();
+                        let brace = above.start + head.trim_end().len() as u32;
+                        let inner = source.indentation(stmt.start).to_owned();
+                        vec![
+                            (Span::at(brace), " {".to_owned()),
+                            (Span::at(source.line(stmt.start).start), whole(&inner)),
+                            (Span::at(at), format!("{end}{outer}}}")),
+                        ]
+                    }
+                    _ if lines.iter().any(comment) => return Err(no_place()),
+                    _ => {
+                        let text: String = lines.iter().map(|line| format!("{line} ")).collect();
+                        vec![
+                            (Span::at(stmt.start), format!("{{ {text}")),
+                            (Span::at(stmt.end), " }".to_owned()),
+                        ]
+                    }
+                }
+            }
+            Place::Otherwise { then, braced } => {
+                let indent = source.indentation(then.start).to_owned();
+                if source.in_macro(then) || (!braced && lines.iter().any(comment)) {
+                    return Err(no_place());
+                }
+                match (braced, source.ends_line(then.end)) {
+                    (true, Some(_)) if source.begins_line(then.end.saturating_sub(1)) => {
+                        let indent = source.indentation(then.end.saturating_sub(1)).to_owned();
+                        let apart = source.braces_apart(scene.body);
+                        let open = match apart {
+                            true => format!("{end}{indent}else{end}{indent}{{{end}"),
+                            false => format!(" else {{{end}"),
+                        };
+                        let inner = format!("{indent}{unit}");
+                        vec![(Span::at(then.end), format!("{open}{}{indent}}}", whole(&inner)))]
+                    }
+                    _ if lines.iter().any(comment) => return Err(no_place()),
+                    _ => {
+                        let text: String = lines.iter().map(|line| format!("{line} ")).collect();
+                        let lead = match (braced, source.begins_line(then.start)) {
+                            (false, true) => {
+                                let outer = indent.strip_suffix(unit).unwrap_or(&indent);
+                                format!("{end}{outer}")
+                            }
+                            _ => " ".to_owned(),
+                        };
+                        vec![(Span::at(then.end), format!("{lead}else {{ {text}}}"))]
+                    }
+                }
+            }
+        })
+    }
+}
+
+fn inner_block(stmt: &Stmt, place: Span) -> Option<&Block> {
+    let mut stmt = stmt;
+    loop {
+        if let StmtKind::Block(block) = &stmt.kind {
+            return Some(block);
+        }
+        let inner = super::super::effects::inner_statements(stmt);
+        stmt = inner.into_iter().find(|each| holds(each.span, place))?;
+    }
+}
+
+/// Edits in order, those of one place in the order in which they were made. `None`: they overlap.
+fn merged(edits: Vec<Edit>) -> Option<Vec<Edit>> {
+    let mut out: Vec<Edit> = Vec::new();
+    for (span, text) in edits {
+        match out.iter_mut().find(|(known, _)| *known == span && span.is_empty()) {
+            Some((_, known)) => known.push_str(&text),
+            None => out.push((span, text)),
+        }
+    }
+    out.sort_by_key(|(span, _)| (span.start, span.end));
+    let overlaps = out.windows(2).any(|two| two[1].0.start < two[0].0.end);
+    (!overlaps).then_some(out)
+}

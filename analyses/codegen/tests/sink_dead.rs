@@ -1,0 +1,369 @@
+//! Statements that are moved to where they are read, against the interpreter: the rewritten function computes what the original
+//! did, and executes the statement exactly as often as was said, where the profile has whole ways.
+//!
+//! `LOCKSTEP_SUNK_PROGRAMS=N` makes N random functions of each language instead of the default number, `LOCKSTEP_SUNK_FIRST=N`
+//! starts at another seed. Every statement of each is tried, with the profile of its run and without.
+
+#[path = "sink_dead/generate.rs"]
+mod generate;
+#[path = "support/read.rs"]
+mod read;
+
+use facts::partial_dead::Prices;
+use facts::paths::{PathGraph, PathNumbers, PathProfile, Walk};
+use generate::{OUTPUTS, kernel};
+use ir::entity::Entity;
+use ir::{BindingKind, Language, Module, Site, SymbolKind};
+use lockstep_codegen::specialize::source::sink_dead::{
+    Candidate, Counts, Known, Plan, Recorded, Refusal, Terms, candidates, check, plan,
+};
+use lockstep_codegen::specialize::source::{Source, functions_of};
+use oracle::interp::{self, Buffer, Instance, Launch, Observer, Outcome, lanes};
+use oracle::random::Random;
+use read::{Read, read};
+use std::collections::{BTreeMap, HashMap};
+use syntax::Span;
+use syntax::c_family::ast::{Function, FunctionName, ParsedItem};
+
+const PROGRAMS: u64 = 150;
+
+fn launch(module: &Module, language: Language, seed: u64) -> Launch {
+    let function = &module.functions[0];
+    let lanes = match language {
+        Language::C => 1,
+        _ => 64,
+    };
+    let mut launch = Launch::for_function(function, lanes, seed);
+    launch.block = [lanes, 1, 1];
+    launch.grid = [1, 1, 1];
+    launch.limits.steps = 2_000_000;
+    let numbers = |slot: u64| {
+        let of = move |at: u64| Random::new(seed ^ (slot << 40) ^ at).below(24);
+        Buffer::of_u32((0..u64::from(64 * OUTPUTS)).map(of))
+    };
+    for (slot, buffer) in (0..).zip(&mut launch.buffers) {
+        *buffer = numbers(slot);
+    }
+    for (at, symbol) in function.symbols.values().enumerate() {
+        if symbol.kind == SymbolKind::Buffer {
+            let buffers = launch.buffers.len();
+            launch.bindings.push((symbol.name.clone(), buffers));
+            launch.buffers.push(numbers(100 + at as u64));
+        }
+    }
+    launch
+}
+
+/// Counts ways of lanes through function 0, and executions of its instructions.
+struct Recorder<'a> {
+    module: &'a Module,
+    numbers: PathNumbers,
+    profile: PathProfile,
+    walks: HashMap<(u64, u32, u32), Walk>,
+    executed: Vec<u64>,
+}
+
+impl<'a> Recorder<'a> {
+    fn new(module: &'a Module) -> Self {
+        let function = &module.functions[0];
+        Recorder {
+            module,
+            numbers: PathNumbers::new(PathGraph::of(function)).expect("few paths"),
+            profile: PathProfile::default(),
+            walks: HashMap::new(),
+            executed: vec![0; function.blocks.len()],
+        }
+    }
+
+    /// Times that lanes set a variable whose name stands at one of some places.
+    fn set_at(&self, places: &[Span]) -> u64 {
+        let bindings = self.module.functions[0].bindings.iter();
+        let here = bindings.filter(|binding| {
+            binding.kind != BindingKind::Read
+                && binding.loc.site == Site(0)
+                && places.contains(&binding.loc.span)
+        });
+        here.map(|binding| self.executed[binding.block.index()]).sum()
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn block(&mut self, instance: &Instance<'_>) {
+        if instance.function != 0 || instance.depth != 0 {
+            return;
+        }
+        let node = instance.block.index();
+        self.executed[node] += u64::from(instance.mask.count_ones());
+        let graph = self.numbers.graph();
+        let leaves = graph.successors[node].is_empty();
+        for lane in lanes(instance.mask) {
+            let key = (instance.workgroup_index, instance.warp, lane);
+            if node == graph.entry && !self.walks.contains_key(&key) {
+                self.walks.insert(key, self.numbers.enter());
+            }
+            if leaves && let Some(walk) = self.walks.remove(&key) {
+                self.profile.count(self.numbers.leave(walk));
+            }
+        }
+    }
+
+    fn branch(&mut self, instance: &Instance<'_>, taken: &[u64]) {
+        if instance.function != 0 || instance.depth != 0 {
+            return;
+        }
+        for (edge, &mask) in taken.iter().enumerate() {
+            for lane in lanes(mask) {
+                let key = (instance.workgroup_index, instance.warp, lane);
+                let walk = self.walks.get_mut(&key).expect("it has begun");
+                if let Some(number) = self.numbers.step(walk, edge) {
+                    self.profile.count(number);
+                }
+            }
+        }
+    }
+}
+
+fn same(before: &Outcome, after: &Outcome) -> Result<(), String> {
+    if before.error.is_some() || after.error.is_some() {
+        return Err(format!("{:?} and {:?}", before.error, after.error));
+    }
+    for (number, (a, b)) in before.buffers.iter().zip(&after.buffers).enumerate() {
+        if let Some(word) = (a.words().iter().zip(b.words())).position(|(a, b)| *a != b) {
+            return Err(format!("buffer {number}, word {word}"));
+        }
+    }
+    Ok(())
+}
+
+#[derive(Default, Debug)]
+struct Count {
+    functions: u64,
+    plans: u64,
+    flagged: u64,
+    exact: u64,
+    removed: i64,
+    refused: BTreeMap<&'static str, u64>,
+}
+
+fn name_of(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Function(_) => "function",
+        Refusal::NoStatement => "no statement",
+        Refusal::NotLocal(_) => "not local",
+        Refusal::Macro(_) => "macro",
+        Refusal::Escapes(_) | Refusal::Operand { .. } => "escapes",
+        Refusal::List(_) => "list",
+        Refusal::Effect { .. } => "effect",
+        Refusal::OfItself(_) => "of itself",
+        Refusal::Trivial(_) => "trivial",
+        Refusal::InSwitch(_) => "in a switch",
+        Refusal::Graph(_) => "graph",
+        Refusal::ManyWays(_) => "many ways",
+        Refusal::ReadOnEachWay(_) => "read on each way",
+        Refusal::AlwaysRead { .. } => "always read",
+        Refusal::Apart(_) => "apart",
+        Refusal::NoPlace(_) => "no place",
+        Refusal::Directive(_) => "directive",
+        Refusal::Shadowed { .. } => "shadowed",
+        Refusal::MustHaveValue(_) => "must have a value",
+        Refusal::Check(_) => "check",
+    }
+}
+
+fn own(item: &ParsedItem) -> Option<&Function> {
+    functions_of(item).into_iter().find(|each| {
+        matches!(&each.name, FunctionName::Plain(name)
+            if name.segments.iter().any(|segment| segment.ident.name == "kernel"))
+    })
+}
+
+/// The item of the function, with its number.
+fn item_of(read: &Read) -> usize {
+    let found = read.parsed.iter().position(|(_, _, item)| own(item).is_some());
+    found.expect("there is a function")
+}
+
+fn applied(text: &str, edits: &[(Span, String)]) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for (span, new) in edits {
+        out.push_str(&text[at..span.start as usize]);
+        out.push_str(new);
+        at = span.end as usize;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+struct Case<'a> {
+    what: String,
+    text: &'a str,
+    language: Language,
+    read: &'a Read,
+    launch: &'a Launch,
+    outcome: &'a Outcome,
+    recorder: &'a Recorder<'a>,
+}
+
+impl Case<'_> {
+    fn judge(&self, source: &Source<'_>, candidate: &Candidate, plan: &Plan, count: &mut Count) {
+        let after = applied(self.text, &plan.edits);
+        let shown = || format!("{}, `{}`\n{}\n---\n{after}", self.what, candidate.name, self.text);
+        let again = read(&after, self.language);
+        let (mut modules, problems) = again.lowered();
+        modules.retain(|module| module.functions[0].name == "kernel");
+        assert_eq!((modules.len(), problems), (1, 0), "{}", shown());
+        let number = item_of(&again);
+        let new = again.source(&after, number);
+        let verdict = judged(source, self.text, &new, &after);
+        if let Err(violation) = verdict {
+            panic!("{violation}: {}", shown());
+        }
+        let mut recorder = Recorder::new(&modules[0]);
+        let outcome = interp::run_with(&modules[0], self.launch, &mut recorder, &());
+        if let Err(why) = same(self.outcome, &outcome) {
+            panic!("{why}: {}", shown());
+        }
+        let before = self.recorder.set_at(&[candidate.place]);
+        // The copies, wherever they came to stand.
+        let value = source_slice(source, self.text, candidate.value);
+        let head = format!("{} = {value};", candidate.name);
+        let start = again.parsed[number].0;
+        let copies: Vec<Span> = after
+            .match_indices(&head)
+            .map(|(at, _)| Span::at(at as u32 - start))
+            .map(|at| Span::new(at.start, at.start + candidate.name.len() as u32))
+            .collect();
+        if self.text.matches(&head).count() == 1 {
+            let executed = recorder.set_at(&copies);
+            assert!(executed <= before, "more often: {}", shown());
+            if let Counts::Profiled { walked, whole } = plan.counts
+                && (whole || !plan.flagged)
+            {
+                let counted = (walked.before, walked.executed);
+                assert_eq!((before, executed), counted, "{walked:?} {}", shown());
+                count.exact += 1;
+            }
+        }
+        if let Counts::Profiled { walked, .. } = plan.counts {
+            count.removed += walked.removed();
+        }
+        count.plans += 1;
+        count.flagged += u64::from(plan.flagged);
+    }
+}
+
+fn source_slice<'t>(source: &Source<'_>, text: &'t str, span: Span) -> &'t str {
+    &text[(source.start + span.start) as usize..(source.start + span.end) as usize]
+}
+
+fn judged(
+    before: &Source<'_>,
+    old: &str,
+    after: &Source<'_>,
+    new: &str,
+) -> Result<(), check::Violation> {
+    let old_function = own(before.item).expect("it is there");
+    let new_function = own(after.item).expect("it is still there");
+    let old_unit = Known::new(before, old_function).expect("it can be followed");
+    let new_unit = Known::new(after, new_function).expect("it can be followed");
+    check::check(
+        check::Text {
+            function: old_function,
+            text: &|span| source_slice(before, old, span),
+            unit: &old_unit,
+        },
+        check::Text {
+            function: new_function,
+            text: &|span| source_slice(after, new, span),
+            unit: &new_unit,
+        },
+    )
+}
+
+fn random_functions(language: Language) -> Count {
+    // A test may be asked for more by its environment.
+    #[allow(clippy::disallowed_methods)]
+    let number = |name: &str, otherwise: u64| {
+        let given = std::env::var(name).ok();
+        given.and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+    };
+    let first = number("LOCKSTEP_SUNK_FIRST", 0);
+    let programs = number("LOCKSTEP_SUNK_PROGRAMS", PROGRAMS);
+    let mut count = Count::default();
+    for seed in first..first + programs {
+        let text = kernel(seed, language);
+        let read = read(&text, language);
+        let (mut modules, problems) = read.lowered();
+        modules.retain(|module| module.functions[0].name == "kernel");
+        assert_eq!((modules.len(), problems), (1, 0), "function {seed}\n{text}");
+        let module = &modules[0];
+        let launch = launch(module, language, seed);
+        let mut recorder = Recorder::new(module);
+        let outcome = interp::run_with(module, &launch, &mut recorder, &());
+        let number = item_of(&read);
+        let source = read.source(&text, number);
+        let function = own(&read.parsed[number].2).expect("it is there");
+        let case = Case {
+            what: format!("function {seed}"),
+            text: &text,
+            language,
+            read: &read,
+            launch: &launch,
+            outcome: &outcome,
+            recorder: &recorder,
+        };
+        count.functions += 1;
+        let recorded = Recorded {
+            function: &module.functions[0],
+            numbers: &recorder.numbers,
+            profile: &recorder.profile,
+        };
+        for candidate in candidates(function) {
+            let usual = Prices {
+                statement: 6.0,
+                suppressed: 1.0,
+                predicate: 1.0,
+            };
+            // Flags cost next to nothing.
+            let dear = Prices {
+                statement: 100.0,
+                suppressed: 0.1,
+                predicate: 0.0,
+            };
+            for (recorded, prices) in [(Some(recorded), usual), (Some(recorded), dear), (None, usual)] {
+                let terms = Terms {
+                    recorded,
+                    prices,
+                    parts_lanes: &|_| false,
+                };
+                match plan(&source, function, &candidate, &terms) {
+                    Ok(made) => case.judge(&source, &candidate, &made, &mut count),
+                    Err(refusal) => *count.refused.entry(name_of(&refusal)).or_default() += 1,
+                }
+            }
+        }
+        assert!(!case.read.parsed.is_empty());
+    }
+    println!("{language:?}: {count:#?}");
+    count
+}
+
+#[test]
+fn random_c_functions_compute_the_same() {
+    let count = random_functions(Language::C);
+    assert!(count.plans > count.functions && count.flagged > 0, "{count:?}");
+}
+
+#[test]
+fn random_cuda_kernels_compute_the_same() {
+    let count = random_functions(Language::Cuda);
+    assert!(count.plans > count.functions && count.flagged > 0, "{count:?}");
+    assert!(count.exact > 0, "{count:?}");
+}
+
+#[test]
+fn random_hlsl_kernels_compute_the_same() {
+    let count = random_functions(Language::Hlsl);
+    assert!(count.plans > count.functions && count.flagged > 0, "{count:?}");
+}
