@@ -36,6 +36,7 @@
 //! loops = true
 //! accesses = true
 //! zeros = true                              # how often values are zero for a whole warp, where there is a profile
+//! paths = true                              # values that most recorded ways never read, where there is a profile
 //! zero_percent = 10                         # at least so often
 //! branch_cycles = 8                         # branches that cost less have no hint
 //! costs = "hot"                             # estimated cycles: off, hot (a line that hides them), all
@@ -208,6 +209,8 @@ pub struct HintConfig {
     pub accesses: bool,
     /// Hints on how often a definition is zero in all lanes of a warp.
     pub zeros: bool,
+    /// Values that most recorded ways never read.
+    pub paths: bool,
     /// The line at which most registers are live, of kernels whose occupancy they limit.
     pub registers: bool,
     /// Definitions that are zero less often have no hint, in percent.
@@ -253,6 +256,7 @@ impl Default for HintConfig {
             loops: true,
             accesses: true,
             zeros: true,
+            paths: true,
             registers: true,
             zero_percent: 10,
             branch_cycles: 8,

@@ -8,6 +8,8 @@
 mod generate;
 #[path = "support/read.rs"]
 mod read;
+#[path = "sink_dead/shapes.rs"]
+mod shapes;
 
 use facts::partial_dead::Prices;
 use facts::paths::{PathGraph, PathNumbers, PathProfile, Walk};
@@ -25,7 +27,7 @@ use std::collections::{BTreeMap, HashMap};
 use syntax::Span;
 use syntax::c_family::ast::{Function, FunctionName, ParsedItem};
 
-const PROGRAMS: u64 = 150;
+const PROGRAMS: u64 = 100;
 
 fn launch(module: &Module, language: Language, seed: u64) -> Launch {
     let function = &module.functions[0];
@@ -83,7 +85,8 @@ impl<'a> Recorder<'a> {
                 && binding.loc.site == Site(0)
                 && places.contains(&binding.loc.span)
         });
-        here.map(|binding| self.executed[binding.block.index()]).sum()
+        here.map(|binding| self.executed[binding.block.index()])
+            .sum()
     }
 }
 
@@ -179,7 +182,10 @@ fn own(item: &ParsedItem) -> Option<&Function> {
 
 /// The item of the function, with its number.
 fn item_of(read: &Read) -> usize {
-    let found = read.parsed.iter().position(|(_, _, item)| own(item).is_some());
+    let found = read
+        .parsed
+        .iter()
+        .position(|(_, _, item)| own(item).is_some());
     found.expect("there is a function")
 }
 
@@ -208,7 +214,12 @@ struct Case<'a> {
 impl Case<'_> {
     fn judge(&self, source: &Source<'_>, candidate: &Candidate, plan: &Plan, count: &mut Count) {
         let after = applied(self.text, &plan.edits);
-        let shown = || format!("{}, `{}`\n{}\n---\n{after}", self.what, candidate.name, self.text);
+        let shown = || {
+            format!(
+                "{}, `{}`\n{}\n---\n{after}",
+                self.what, candidate.name, self.text
+            )
+        };
         let again = read(&after, self.language);
         let (mut modules, problems) = again.lowered();
         modules.retain(|module| module.functions[0].name == "kernel");
@@ -286,7 +297,9 @@ fn random_functions(language: Language) -> Count {
     #[allow(clippy::disallowed_methods)]
     let number = |name: &str, otherwise: u64| {
         let given = std::env::var(name).ok();
-        given.and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+        given
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(otherwise)
     };
     let first = number("LOCKSTEP_SUNK_FIRST", 0);
     let programs = number("LOCKSTEP_SUNK_PROGRAMS", PROGRAMS);
@@ -331,7 +344,11 @@ fn random_functions(language: Language) -> Count {
                 suppressed: 0.1,
                 predicate: 0.0,
             };
-            for (recorded, prices) in [(Some(recorded), usual), (Some(recorded), dear), (None, usual)] {
+            for (recorded, prices) in [
+                (Some(recorded), usual),
+                (Some(recorded), dear),
+                (None, usual),
+            ] {
                 let terms = Terms {
                     recorded,
                     prices,
@@ -352,18 +369,27 @@ fn random_functions(language: Language) -> Count {
 #[test]
 fn random_c_functions_compute_the_same() {
     let count = random_functions(Language::C);
-    assert!(count.plans > count.functions && count.flagged > 0, "{count:?}");
+    assert!(
+        count.plans > count.functions && count.flagged > 0,
+        "{count:?}"
+    );
 }
 
 #[test]
 fn random_cuda_kernels_compute_the_same() {
     let count = random_functions(Language::Cuda);
-    assert!(count.plans > count.functions && count.flagged > 0, "{count:?}");
+    assert!(
+        count.plans > count.functions && count.flagged > 0,
+        "{count:?}"
+    );
     assert!(count.exact > 0, "{count:?}");
 }
 
 #[test]
 fn random_hlsl_kernels_compute_the_same() {
     let count = random_functions(Language::Hlsl);
-    assert!(count.plans > count.functions && count.flagged > 0, "{count:?}");
+    assert!(
+        count.plans > count.functions && count.flagged > 0,
+        "{count:?}"
+    );
 }

@@ -363,6 +363,7 @@ codes! {
     CheapRemat => "cheap-remat",
     SharedOverLimit => "shared-over-limit",
     SpillInLoop => "spill-in-loop",
+    PartiallyDead => "partially-dead",
 }
 
 impl FunctionFacts {

@@ -57,6 +57,7 @@ pub(super) fn paths(args: &PathsArgs) -> Result<u8, CliError> {
                             "executions": row.counts.executions,
                             "unread_at_least": row.counts.least,
                             "unread_at_most": row.counts.most,
+                            "moved": row.moved,
                         })).collect::<Vec<Value>>(),
                     })
                 })

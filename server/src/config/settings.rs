@@ -271,6 +271,9 @@ pub(super) struct HintSettings {
     /// How often definitions are zero in all lanes of a warp, where there is a profile.
     #[schemars(extend("default" = true))]
     zeros: Setting<bool>,
+    /// Values that most of the recorded ways never read, where there is a profile.
+    #[schemars(extend("default" = true))]
+    paths: Setting<bool>,
     /// The line at which most registers are live, where they leave room for at most three quarters of the warps.
     #[schemars(extend("default" = true))]
     registers: Setting<bool>,
@@ -679,6 +682,7 @@ impl Apply<'_> {
         set("loops", hints.loops, &mut to.loops);
         set("accesses", hints.accesses, &mut to.accesses);
         set("zeros", hints.zeros, &mut to.zeros);
+        set("paths", hints.paths, &mut to.paths);
         set("registers", hints.registers, &mut to.registers);
         if let Some(detail) = self.value(&["hints", "detail"], hints.detail) {
             to.detail = detail;

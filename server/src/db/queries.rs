@@ -14,6 +14,7 @@ use super::inputs::{Db, File, Settings};
 use crate::derive;
 use crate::derive::costs::Costs;
 use crate::derive::loops::{ItemLoops, MachineCode};
+use crate::derive::partly_dead::DeadRow;
 use crate::derive::register_rows::RegisterRow;
 use crate::derive::rows::Rows;
 use crate::derive::silences::Silences;
@@ -260,6 +261,12 @@ pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
 #[salsa::tracked]
 pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Option<Costs>> {
     derive::costs::of_item(db, item)
+}
+
+/// The definitions of an item that most recorded ways never read, item-relative. Asked for only where there is a profile.
+#[salsa::tracked]
+pub fn partly_dead<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<DeadRow> {
+    derive::partly_dead::of_item(db, item)
 }
 
 /// Returns what findings need to know of the registers of an item's kernels, item-relative.

@@ -9,6 +9,7 @@ pub mod figures;
 pub mod fitted;
 pub mod hot;
 pub mod loops;
+pub mod partly_dead;
 pub mod parts;
 pub mod paths;
 pub mod pressure;

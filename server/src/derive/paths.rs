@@ -1,13 +1,14 @@
 //! The ways that lanes took through the functions of a file, by its profile.
 
+use super::partly_dead::DeadRow;
 use super::parts::{Part, parts};
 use super::pressure::outer;
-use super::zeros::{FileProfile, UnusableProfile, file_profile};
+use super::zeros::{self, FileProfile, UnusableProfile, file_profile};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, is_named, items_to_show};
-use facts::paths::{Path, PathGraph, PathNumbers, PathProfile, PathRefusal, Start, Unread, unread};
-use facts::values::stored::{StoredItem, found_paths};
-use ir::{BindingKind, Block, Function, Loc, Op, Site, ValueDef};
+use facts::paths::{Path, PathGraph, PathNumbers, PathRefusal, Start, Unread};
+use facts::values::stored::{FoundPaths, StoredItem, found_paths};
+use ir::{Block, Function, Loc, Op};
 use smol_str::SmolStr;
 use std::path::PathBuf;
 use syntax::{FileId, Span};
@@ -53,10 +54,29 @@ pub struct PartlyDead {
     pub line: u32,
     /// By lanes.
     pub counts: Unread,
+    /// Executions that remain where it is moved to where it is read, if it can be.
+    pub moved: Option<u64>,
 }
 
-/// The share of executions that nothing reads from which on a definition is told of.
-const OFTEN: f64 = 0.25;
+/// The paths that are known of a function.
+pub(super) struct Known {
+    pub(super) numbers: PathNumbers,
+    pub(super) found: FoundPaths,
+}
+
+/// The paths of a function by the profile of its file.
+pub(super) fn known_paths(db: &dyn Db, item: Item<'_>, function: &Function) -> Option<Known> {
+    let profile = zeros::stored(db, item.main(db))?;
+    let ordinal = item.ordinal(db);
+    let mut items = profile.items.iter();
+    let stored = items.find(|s| s.name == *function.name && s.ordinal == ordinal)?;
+    if stored.paths.is_empty() || function.layout.is_empty() {
+        return None;
+    }
+    let numbers = PathNumbers::new(PathGraph::of(function)).ok()?;
+    let found = found_paths(stored, function, &numbers);
+    Some(Known { numbers, found })
+}
 
 /// The reason why a function has no paths.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -142,68 +162,31 @@ fn of_part(
         possible: numbers.count(),
         lost: known.lost,
         exact: known.exact,
-        dead: partly_dead(db, file, item, function, &numbers, &known.profile),
+        dead: partly_dead(db, file, item, function),
     })
 }
 
 /// The definitions that often nothing reads, on the paths that are known.
-fn partly_dead(
-    db: &dyn Db,
-    file: File,
-    item: Item<'_>,
-    function: &Function,
-    numbers: &PathNumbers,
-    profile: &PathProfile,
-) -> Vec<PartlyDead> {
-    let counts = unread(function, numbers, profile);
-    let index = db::line_index(db, file);
-    let mut out: Vec<PartlyDead> = Vec::new();
-    for binding in &function.bindings {
-        if binding.kind == BindingKind::Read || binding.loc.site != Site(0) {
-            continue;
-        }
-        // Of a vector the member that is read most.
-        let of = binding.values.iter().map(|&value| {
-            let ValueDef::Result(inst, _) = function.values[value].def else {
-                return None;
-            };
-            computes(&function.insts[inst].op).then(|| counts[inst])
-        });
-        let of: Option<Vec<Unread>> = of.collect();
-        let least = of
-            .unwrap_or_default()
-            .into_iter()
-            .min_by_key(|all| all.least);
-        let Some(counts) = least.filter(|counts| counts.share() >= OFTEN) else {
-            continue;
-        };
-        let Some((FileId::MAIN, span)) = program::absolute(db, file, item, function, binding.loc)
-        else {
-            continue;
-        };
-        let name = &function.variables[binding.variable].name;
-        out.push(PartlyDead {
-            variable: format!("{name}{}", binding.part),
-            line: index.line_column(span.start).0 + 1,
-            counts,
-        });
+fn partly_dead(db: &dyn Db, file: File, item: Item<'_>, function: &Function) -> Vec<PartlyDead> {
+    let place = item.place(db);
+    if place.file != FileId::MAIN {
+        return Vec::new();
     }
+    let index = db::line_index(db, file);
+    let inside = |row: &&DeadRow| {
+        function.span.start <= row.place.start && row.place.end <= function.span.end
+    };
+    let rows = db::partly_dead(db, item).iter().filter(inside);
+    let mut out: Vec<PartlyDead> = rows
+        .map(|row| PartlyDead {
+            variable: row.variable.to_string(),
+            line: index.line_column(place.start + row.place.start).0 + 1,
+            counts: row.counts,
+            moved: row.moved,
+        })
+        .collect();
     out.sort_by_key(|row| (std::cmp::Reverse(row.counts.least), row.line));
     out
-}
-
-/// Returns true for what a processor executes to give a value.
-const fn computes(op: &Op) -> bool {
-    !matches!(
-        op,
-        Op::Const(_)
-            | Op::Undef
-            | Op::SymbolAddress(_)
-            | Op::Parameter(_)
-            | Op::Special(_)
-            | Op::Alloca { .. }
-            | Op::Convert(_)
-    )
 }
 
 /// By block, the lines of the file on which its instructions stand, ascending.

@@ -99,6 +99,7 @@ const fn text(code: Code) -> &'static str {
         Code::NeedlessNonuniform => include_str!("needless-nonuniform.md"),
         Code::NonuniformResourceIndex => include_str!("nonuniform-resource-index.md"),
         Code::OccupancyCliff => include_str!("occupancy-cliff.md"),
+        Code::PartiallyDead => include_str!("partially-dead.md"),
         Code::PressurePeak => include_str!("pressure-peak.md"),
         Code::RedundantPerThreadWork => include_str!("redundant-per-thread-work.md"),
         Code::SharedMemoryRace => include_str!("shared-memory-race.md"),

@@ -209,6 +209,8 @@ fn grid(
     }
     let threads = match &asked.threads {
         Some(list) => three("launch.threads", list, u32::MAX)?,
+        // A function of the host is called once: each call gets the same values.
+        None if kernel.kind == FunctionKind::Host => [1, 1, 1],
         None => [4096.max(block[0]), block[1], block[2]],
     };
     Ok(std::array::from_fn(|axis| {

@@ -32,11 +32,16 @@ pub fn template(module: &Module) -> Option<String> {
     };
     match kernel.kind {
         FunctionKind::Stage(ShaderStage::Pixel) => line("pixels = [256, 256]"),
+        FunctionKind::Host => {
+            line("threads = [1]                        # calls, each of them with the same values");
+        }
         _ => line(&format!(
             "threads = [{THREADS}]                     # or grid = [workgroups]"
         )),
     }
-    if !matches!(kernel.kind, FunctionKind::Stage(_)) && kernel.launch.block[0].is_none() {
+    if !matches!(kernel.kind, FunctionKind::Stage(_) | FunctionKind::Host)
+        && kernel.launch.block[0].is_none()
+    {
         line("block = [256, 1, 1]");
     }
     line("seed = 1");

@@ -56,6 +56,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
 /// Returns what an author may ask for without a finding.
 pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut all = super::versions::actions(db, file, range);
+    all.extend(super::partly_dead::actions(db, file, range));
     all.extend(super::assembly::actions(db, file, range));
     all.extend(super::loops::actions(db, file, range));
     all.extend(super::allocations::actions(db, file, range));
@@ -71,6 +72,9 @@ fn elsewhere(code: &str, language: Language) -> &'static str {
         "spill-in-loop",
         "pressure-peak",
     ];
+    if code == facts::Code::PartiallyDead.name() {
+        return "`sink-dead`, on the variable, moves it to where it is read";
+    }
     match (of_registers.contains(&code), language) {
         (true, Language::Cuda | Language::Hlsl) => {
             "`recompute-at-use`, `load-again`, `one-copy-a-warp`, `sink-definition` and `narrow-type`, on the variable or on \

@@ -176,6 +176,11 @@ fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             found.extend(registers::findings(db, file, item));
         }
     }
+    if !is_off(&Code::PartiallyDead) {
+        for &(_, item) in own_items.iter().filter(|(_, item)| item.holds(db).code) {
+            found.extend(super::partly_dead::findings(db, item));
+        }
+    }
     found
 }
 

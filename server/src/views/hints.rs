@@ -49,10 +49,11 @@ const HELPER: u32 = 200;
 
 /// The inlay hints whose place lies in a range, by position.
 pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec<Hint> {
-    // What is told beside the code is about lanes: a function of C has one.
-    if !switches.enabled || file.language(db) == crate::program::Language::C {
+    if !switches.enabled {
         return Vec::new();
     }
+    // Most of what is told beside the code is about lanes: a function of C has one.
+    let has_lanes = file.language(db) != crate::program::Language::C;
     let page = Page {
         source: crate::program::text(file.source(db)),
         lines: db::line_index(db, file),
@@ -67,13 +68,19 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         })
         .collect();
     let is_seen = |place: &ItemPlace| place.end >= range.start && place.start <= range.end;
-    let kernels = match page.brief {
+    let kernels = match page.brief && has_lanes {
         true => Kernels::of(db, file, &is_seen),
         false => Kernels::default(),
     };
     let mut remarks = Vec::new();
     for (place, item) in own_items(db, file) {
         if !is_seen(&place) {
+            continue;
+        }
+        if switches.paths && item.holds(db).code {
+            remarks.extend(super::partly_dead::hints(db, item));
+        }
+        if !has_lanes {
             continue;
         }
         let key = ItemKey {
@@ -111,11 +118,11 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
             }
         }
     }
-    if switches.zeros {
+    if switches.zeros && has_lanes {
         zeros(db, file, switches, &page, &mut remarks);
     }
     let line_end = |line: u32| page.end_of(line);
-    if switches.registers && switches.costs != CostHints::Off {
+    if has_lanes && switches.registers && switches.costs != CostHints::Off {
         remarks.extend(super::pressure::hints(db, file, range, &line_end));
     }
     let costs = super::costs::hints(db, file, range, switches, &line_end);

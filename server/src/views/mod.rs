@@ -17,6 +17,7 @@ pub mod loops;
 pub mod model;
 pub mod names;
 pub mod page;
+pub mod partly_dead;
 pub mod paths;
 pub mod pressure;
 mod pressure_actions;

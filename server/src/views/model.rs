@@ -27,6 +27,8 @@ pub struct Hint {
 pub enum Category {
     /// A value that a profile has seen to be zero.
     Zero,
+    /// A value that a profile has seen to be read by nobody.
+    Dead,
     /// Sectors, banks, strides.
     Access,
     /// Lanes that leave a loop in different iterations.

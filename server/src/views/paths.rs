@@ -58,12 +58,16 @@ pub fn report(paths: &ItemPaths, all: bool) -> String {
         };
         let _ = writeln!(
             out,
-            "  partly dead: `{}` in line {}: {bound}{} of {} times nothing reads it ({:.0} %)",
+            "  partly dead: `{}` in line {}: {bound}{} of {} times nothing reads it ({:.0} %){}",
             row.variable,
             row.line,
             counts.least,
             counts.executions,
-            100.0 * counts.share()
+            100.0 * counts.share(),
+            match row.moved {
+                Some(executed) => format!("; `sink-dead` leaves {executed} executions"),
+                None => String::new(),
+            }
         );
     }
     out

@@ -3,6 +3,10 @@
 
 use super::Quantity;
 use super::schema::Issue;
+use facts::cost::Work;
+
+/// Cycles of what is called and not looked into.
+const CALL: f64 = 40.0;
 
 /// The values of a processor with explicit groups.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,5 +27,45 @@ impl Epic {
     #[must_use]
     pub fn of(&self, key: Issue) -> u32 {
         self.quantities[key as usize].value as u32
+    }
+
+    /// Cycles from an operation's operands to its result, an estimate: quotients and roots as sequences of multiply-adds, calls
+    /// as some tens of cycles.
+    #[must_use]
+    pub fn cycles(&self, work: Work) -> f64 {
+        let of = |key: Issue| f64::from(self.of(key));
+        let moves = of(Issue::ToFloat) + of(Issue::FromFloat);
+        match work {
+            Work::Free => 0.0,
+            Work::Integer
+            | Work::Integer64
+            | Work::Logic
+            | Work::Compare
+            | Work::BitField
+            | Work::Vote
+            | Work::Branch => of(Issue::Alu),
+            Work::Shift64 | Work::Bits => of(Issue::Multimedia),
+            Work::Multiply | Work::Multiply64 => moves + of(Issue::Convert),
+            Work::Float | Work::Half | Work::Double => of(Issue::Float),
+            Work::Convert | Work::ConvertWide => of(Issue::ToFloat) + of(Issue::Convert),
+            Work::DivideUnsigned | Work::DivideSigned | Work::Divide64 => {
+                moves + 2.0 * of(Issue::Convert) + 7.0 * of(Issue::Float)
+            }
+            Work::DivideFloat | Work::Quotient => 7.0 * of(Issue::Float),
+            Work::DivideDouble => 8.0 * of(Issue::Float),
+            Work::RootFloat | Work::RootDouble | Work::Special => 10.0 * of(Issue::Float),
+            Work::Sine
+            | Work::Exponential
+            | Work::Power
+            | Work::Function
+            | Work::FunctionDouble => 15.0 * of(Issue::Float),
+            Work::Shared | Work::Constant | Work::Global => of(Issue::Load),
+            Work::Shuffle
+            | Work::Derivative
+            | Work::Atomic
+            | Work::Texture
+            | Work::Barrier
+            | Work::Call => CALL,
+        }
     }
 }

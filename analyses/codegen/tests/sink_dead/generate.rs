@@ -118,7 +118,11 @@ impl Generator {
         match self.random.below(5) {
             0 => format!("({left} & 3) == {}", number & 3),
             1 => format!("{left} > {number}"),
-            2 => format!("({left} & 7) < {} && {} != {number}", 1 + number % 7, self.name()),
+            2 => format!(
+                "({left} & 7) < {} && {} != {number}",
+                1 + number % 7,
+                self.name()
+            ),
             3 => format!("({left} & 1) != 0"),
             _ => format!("{left} < {} + {number}", self.name()),
         }
@@ -216,7 +220,9 @@ impl Generator {
                 let counter = format!("k{}", self.fresh);
                 self.fresh += 1;
                 let times = 1 + self.random.below(4);
-                self.line(&format!("for (int {counter} = 0; {counter} < {times}; ++{counter}) {{"));
+                self.line(&format!(
+                    "for (int {counter} = 0; {counter} < {times}; ++{counter}) {{"
+                ));
                 self.visible.push(counter);
                 self.loops += 1;
                 self.block(depth);

@@ -324,7 +324,10 @@ impl<'a> Scene<'a> {
     }
 
     /// The uses of a variable behind the peak, by the statements that can serve them.
-    pub(in super::super) fn served(&self, definition: &Definition<'_>) -> Result<Vec<Served>, Refusal> {
+    pub(in super::super) fn served(
+        &self,
+        definition: &Definition<'_>,
+    ) -> Result<Vec<Served>, Refusal> {
         let name = || definition.name.clone();
         let stmt = definition.stmt().span;
         let mut around = Vec::new();

@@ -527,7 +527,11 @@ impl<'a> Run<'a> {
         Ok(match &e.kind {
             ExprKind::Paren(inner) => self.address(inner)?,
             ExprKind::Name(name) => word(self.slice(name.span)),
-            ExprKind::Member { base, member, arrow } => {
+            ExprKind::Member {
+                base,
+                member,
+                arrow,
+            } => {
                 let base = match arrow {
                     true => self.expr(base, 0)?.hash,
                     false => self.address(base)?,
@@ -717,7 +721,9 @@ impl<'a> Run<'a> {
                 plain(mixed(&[tag("cast"), ty, value.hash]))
             }
             ExprKind::Construct { arguments, .. } => {
-                let end = arguments.first().map_or(e.span.end, |first| first.span.start);
+                let end = arguments
+                    .first()
+                    .map_or(e.span.end, |first| first.span.start);
                 let ty = word(self.slice(Span::new(e.span.start, end.max(e.span.start))));
                 let mut parts = vec![tag("construct"), ty];
                 for argument in arguments {

@@ -5,8 +5,8 @@
 //! counted. Which of them belong together no profile tells, so that sums over the nodes are exact and what depends on both
 //! parts of a way is not.
 
-use super::graph::{ENTRY, Graph, Role};
 use super::super::pressure::scene::holds;
+use super::graph::{ENTRY, Graph, Role};
 use facts::partial_dead::Problem;
 use facts::paths::{Ending, PathNumbers, PathProfile, Start};
 use ir::entity::Entity;
@@ -215,7 +215,10 @@ fn joined(graph: &Graph, pieces: Vec<Piece>) -> Option<Ways> {
     for piece in pieces {
         match (piece.from, piece.to) {
             (None, None) => out.paths.push((piece.nodes, piece.count)),
-            (None, Some(to)) => arrived.entry(to).or_default().push((piece.nodes, piece.count)),
+            (None, Some(to)) => arrived
+                .entry(to)
+                .or_default()
+                .push((piece.nodes, piece.count)),
             (Some(from), _) => leaving.entry(from).or_default().push(piece),
         }
     }

@@ -34,7 +34,10 @@ pub(super) enum Place {
     /// In front of a statement without braces that a branch consists of.
     Wrapping(Span),
     /// In an `else` that is not there: behind this branch.
-    Otherwise { then: Span, braced: bool },
+    Otherwise {
+        then: Span,
+        braced: bool,
+    },
 }
 
 /// The part of a node that is not the statement's.
@@ -44,7 +47,10 @@ pub(super) enum Role {
     /// The head of an `if`, with its condition: the first successor is the `then` branch.
     If(Span),
     /// A loop or a `switch`: the second successor is where it is left for good, if there is one; `returns`: by `return` alone.
-    Whole { span: Span, returns: bool },
+    Whole {
+        span: Span,
+        returns: bool,
+    },
     /// The function or the iteration ends here.
     End,
 }
@@ -260,7 +266,10 @@ impl Builder<'_> {
                     }
                 }
                 self.open = match declares {
-                    true => ends.into_iter().map(|from| self.barrier(from, block)).collect(),
+                    true => ends
+                        .into_iter()
+                        .map(|from| self.barrier(from, block))
+                        .collect(),
                     false => ends,
                 };
             }

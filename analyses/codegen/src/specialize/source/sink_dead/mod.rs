@@ -209,7 +209,8 @@ pub fn plan(
         .and_then(|recorded| follow::ways(&graph, recorded, region.around))
         .filter(|ways| ways.paths.iter().any(|(path, _)| path.contains(&statement)));
     let paths = ways.as_ref().map(|ways| ways.paths.clone());
-    let problem = problem(&graph, paths.unwrap_or_default()).ok_or_else(|| Refusal::Graph(name()))?;
+    let problem =
+        problem(&graph, paths.unwrap_or_default()).ok_or_else(|| Refusal::Graph(name()))?;
     let sets = PathSets::new(&problem);
     let (sinking, counts) = match &ways {
         Some(ways) => {
@@ -307,12 +308,17 @@ impl<'s> Subject<'s> {
             }) => (&**right, None),
             _ => return Err(Refusal::NoStatement),
         };
-        if matches!(value.kind, ExprKind::List(_)) || matches!(variable.ty.kind, TypeKind::Array { .. }) {
+        if matches!(value.kind, ExprKind::List(_))
+            || matches!(variable.ty.kind, TypeKind::Array { .. })
+        {
             return Err(Refusal::List(name()));
         }
         let effects = source.effects(&scene.names, value);
         if let Some(effect) = effect(&effects) {
-            return Err(Refusal::Effect { name: name(), effect });
+            return Err(Refusal::Effect {
+                name: name(),
+                effect,
+            });
         }
         if names_the_active(value) {
             return Err(Refusal::Effect {
@@ -328,7 +334,11 @@ impl<'s> Subject<'s> {
         if operands.contains(id) {
             return Err(Refusal::OfItself(name()));
         }
-        if let Some(of) = operands.iter().map(|of| scene.names.variable(*of)).find(|of| of.escapes || of.volatile) {
+        if let Some(of) = operands
+            .iter()
+            .map(|of| scene.names.variable(*of))
+            .find(|of| of.escapes || of.volatile)
+        {
             return Err(Refusal::Operand {
                 name: name(),
                 operand: of.name.clone(),
@@ -397,8 +407,9 @@ impl<'s> Subject<'s> {
         let id = self.moved.id;
         let declared = scene.names.variable(id).declared;
         let mut outside = scene.names.places.iter();
-        let read_outside = outside
-            .any(|(place, of)| *of == id && *place != declared && !holds(region.block.span, *place));
+        let read_outside = outside.any(|(place, of)| {
+            *of == id && *place != declared && !holds(region.block.span, *place)
+        });
         let read_first = || {
             let problem = problem(graph, Vec::new());
             problem.is_none_or(|problem| !PathSets::new(&problem).dead.entry[ENTRY])
@@ -420,7 +431,9 @@ fn effect(effects: &Effects) -> Option<refusal::Effect> {
         (effects.exits, Effect::Exits),
         (effects.unknown.is_some(), Effect::Unknown),
     ];
-    all.into_iter().find(|(holds, _)| *holds).map(|(_, effect)| effect)
+    all.into_iter()
+        .find(|(holds, _)| *holds)
+        .map(|(_, effect)| effect)
 }
 
 /// The variables of an expression, and whether it reads memory that may be written: all that is not known to be none.
@@ -615,8 +628,13 @@ fn apart(
         found
     };
     (0..graph.nodes.len()).any(|node| match graph.nodes[node].role {
-        Role::If(condition) if node != statement && sinking.delayed.exit[node] && parts_lanes(condition) => {
-            let sides: Vec<_> = graph.successors[node].iter().map(|&to| reached(to)).collect();
+        Role::If(condition)
+            if node != statement && sinking.delayed.exit[node] && parts_lanes(condition) =>
+        {
+            let sides: Vec<_> = graph.successors[node]
+                .iter()
+                .map(|&to| reached(to))
+                .collect();
             sides.len() == 2 && !sides[0].is_empty() && !sides[1].is_empty() && sides[0] != sides[1]
         }
         _ => false,
@@ -654,8 +672,18 @@ fn copies(graph: &Graph, sinking: &Sinking, statement: usize) -> Option<Vec<Copy
     let mut out = Vec::new();
     for node in 0..nodes {
         let places = [
-            (sinking.inserted.entry[node], sinking.kept.entry[node], sinking.certain.entry[node], true),
-            (sinking.inserted.exit[node], sinking.kept.exit[node], sinking.certain.exit[node], false),
+            (
+                sinking.inserted.entry[node],
+                sinking.kept.entry[node],
+                sinking.certain.entry[node],
+                true,
+            ),
+            (
+                sinking.inserted.exit[node],
+                sinking.kept.exit[node],
+                sinking.certain.exit[node],
+                false,
+            ),
         ];
         for (inserted, kept, certain, entry) in places {
             if !inserted {
@@ -708,7 +736,9 @@ fn settled(
             break;
         }
         at = *from;
-        if graph.nodes[at].entry.is_some() {
+        // An `else` is added where nothing else will do.
+        let added = matches!(graph.nodes[at].entry, None | Some(Place::Otherwise { .. }));
+        if !added {
             best = at;
         }
     }

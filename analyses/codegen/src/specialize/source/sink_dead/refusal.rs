@@ -51,11 +51,13 @@ pub enum Refusal {
     Graph(SmolStr),
     #[error("there are too many ways through the text around `{0}`")]
     ManyWays(SmolStr),
-    #[error("`{0}` is read on each way before it is set again, or where it is not it is not moved without changing what is read")]
+    #[error("on every way something reads `{0}`, or first changes what it is computed of")]
     ReadOnEachWay(SmolStr),
     #[error("moving `{name}` would save none of its {executions} executions")]
     AlwaysRead { name: SmolStr, executions: u64 },
-    #[error("both sides of a branch that takes the lanes of a warp apart read `{0}`: the warp would compute it twice")]
+    #[error(
+        "both sides of a branch that takes the lanes of a warp apart read `{0}`: the warp would compute it twice"
+    )]
     Apart(SmolStr),
     #[error("`{0}` would have to stand where no statement can: give the branch braces")]
     NoPlace(SmolStr),
@@ -63,7 +65,9 @@ pub enum Refusal {
     Directive(SmolStr),
     #[error("`{operand}` means something else where `{name}` is read")]
     Shadowed { name: SmolStr, operand: SmolStr },
-    #[error("`{0}` is a constant or has a type that must have a value where it is declared, and is read in more than one block")]
+    #[error(
+        "`{0}` is a constant or has a type that must have a value where it is declared, and is read in more than one block"
+    )]
     MustHaveValue(SmolStr),
     #[error("{0}")]
     Check(String),

@@ -123,7 +123,10 @@ impl Writer<'_> {
                 others.push(first.ident.name.clone());
             }
         });
-        match others.iter().find(|other| scene.declares(other, None, passed, &places)) {
+        match others
+            .iter()
+            .find(|other| scene.declares(other, None, passed, &places))
+        {
             Some(other) => Err(shadowed(other)),
             None => Ok(()),
         }
@@ -133,17 +136,14 @@ impl Writer<'_> {
     fn is_declared_by(&self, copies: &[Copy]) -> bool {
         let id = self.subject.moved.id;
         let places = self.scene.names.places.iter();
-        let mut uses = places.filter(|(place, of)| {
-            *of == id && !holds(self.candidate.stmt, *place)
-        });
+        let mut uses =
+            places.filter(|(place, of)| *of == id && !holds(self.candidate.stmt, *place));
         let kept: Vec<Span> = copies
             .iter()
             .filter(|copy| !copy.hollow)
             .map(|copy| copy.place.scope(copy.block))
             .collect();
-        uses.all(|(place, _)| {
-            kept.iter().filter(|scope| holds(**scope, *place)).count() == 1
-        })
+        uses.all(|(place, _)| kept.iter().filter(|scope| holds(**scope, *place)).count() == 1)
     }
 
     fn text(&self, span: Span) -> &str {
@@ -152,7 +152,11 @@ impl Writer<'_> {
 
     /// The statement without its declaration: `x = e;`.
     fn assignment(&self) -> String {
-        format!("{} = {};", self.candidate.name, self.text(self.candidate.value))
+        format!(
+            "{} = {};",
+            self.candidate.name,
+            self.text(self.candidate.value)
+        )
     }
 
     fn set(&self, value: bool) -> Option<String> {
@@ -234,8 +238,14 @@ impl Writer<'_> {
         let Some(block) = self.block_around(stmt) else {
             return stmt.start;
         };
-        let before = block.statements.iter().filter(|each| each.span.end <= stmt.start);
-        before.map(|each| each.span.end).max().unwrap_or(block.span.start + 1)
+        let before = block
+            .statements
+            .iter()
+            .filter(|each| each.span.end <= stmt.start);
+        before
+            .map(|each| each.span.end)
+            .max()
+            .unwrap_or(block.span.start + 1)
     }
 
     /// The comment lines above the statement and the comment behind it, where it goes away as a whole.
@@ -267,8 +277,14 @@ impl Writer<'_> {
         }
         let stmt = self.candidate.stmt;
         let before = self.text(Span::new(stmt.start, self.candidate.value.start));
-        let head = before.trim_end().strip_suffix('=').ok_or_else(refusal)?.trim_end();
-        let ty = self.text(Span::new(stmt.start, self.candidate.place.start)).trim_end();
+        let head = before
+            .trim_end()
+            .strip_suffix('=')
+            .ok_or_else(refusal)?
+            .trim_end();
+        let ty = self
+            .text(Span::new(stmt.start, self.candidate.place.start))
+            .trim_end();
         if ty.split_whitespace().any(|word| word.starts_with("auto")) {
             return Err(refusal());
         }
@@ -328,7 +344,10 @@ impl Writer<'_> {
             (false, true) => {
                 let flag = self.flag.clone().unwrap_or_default();
                 lines.push(format!("if ({flag}) {{"));
-                lines.push(format!("{unit}{}", set.replace(&format!("\n{own}"), &format!("\n{unit}"))));
+                lines.push(format!(
+                    "{unit}{}",
+                    set.replace(&format!("\n{own}"), &format!("\n{unit}"))
+                ));
                 lines.extend(reset.map(|reset| format!("{unit}{reset}")));
                 lines.push("}".to_owned());
             }
@@ -364,7 +383,10 @@ impl Writer<'_> {
         let comment = |line: &String| line.starts_with("//") || line.contains(" //");
         let no_place = || Refusal::NoPlace(self.name());
         let whole = |indent: &str| -> String {
-            lines.iter().map(|line| format!("{indent}{line}{end}")).collect()
+            lines
+                .iter()
+                .map(|line| format!("{indent}{line}{end}"))
+                .collect()
         };
         Ok(match place {
             Place::Before(anchor) => {
@@ -374,7 +396,8 @@ impl Writer<'_> {
                 vec![scene.before(anchor, lines)]
             }
             Place::Behind(anchor) => {
-                let lone = source.begins_line(anchor.start) && source.ends_line(anchor.end).is_some();
+                let lone =
+                    source.begins_line(anchor.start) && source.ends_line(anchor.end).is_some();
                 if !lone && lines.iter().any(comment) {
                     return Err(no_place());
                 }
@@ -385,12 +408,17 @@ impl Writer<'_> {
                 match source.ends_line(open) {
                     Some(at) if at < block.end => {
                         let indent = format!("{}{unit}", source.indentation(block.start));
-                        let text: String =
-                            lines.iter().map(|line| format!("{end}{indent}{line}")).collect();
+                        let text: String = lines
+                            .iter()
+                            .map(|line| format!("{end}{indent}{line}"))
+                            .collect();
                         vec![(Span::at(at), text)]
                     }
                     _ if lines.iter().any(comment) => return Err(no_place()),
-                    _ => vec![(Span::at(open), lines.iter().map(|line| format!(" {line}")).collect())],
+                    _ => vec![(
+                        Span::at(open),
+                        lines.iter().map(|line| format!(" {line}")).collect(),
+                    )],
                 }
             }
             Place::Closing(block) => {
@@ -401,7 +429,10 @@ impl Writer<'_> {
                         vec![(Span::at(source.line(close).start), whole(&indent))]
                     }
                     false if lines.iter().any(comment) => return Err(no_place()),
-                    false => vec![(Span::at(close), lines.iter().map(|line| format!("{line} ")).collect())],
+                    false => vec![(
+                        Span::at(close),
+                        lines.iter().map(|line| format!("{line} ")).collect(),
+                    )],
                 }
             }
             Place::Wrapping(stmt) => {
@@ -415,7 +446,8 @@ impl Writer<'_> {
                         // The brace stands behind the head, whose line ends before.
                         let above = source.line(source.line(stmt.start).start.saturating_sub(1));
                         let head = source.slice(above);
-                        if head.contains("//") || head.trim_end().is_empty() || head.contains("/*") {
+                        if head.contains("//") || head.trim_end().is_empty() || head.contains("/*")
+                        {
                             return Err(no_place());
                         }
                         let outer = source.indentation(above.start).to_owned();
@@ -451,7 +483,10 @@ impl Writer<'_> {
                             false => format!(" else {{{end}"),
                         };
                         let inner = format!("{indent}{unit}");
-                        vec![(Span::at(then.end), format!("{open}{}{indent}}}", whole(&inner)))]
+                        vec![(
+                            Span::at(then.end),
+                            format!("{open}{}{indent}}}", whole(&inner)),
+                        )]
                     }
                     _ if lines.iter().any(comment) => return Err(no_place()),
                     _ => {
@@ -486,7 +521,10 @@ fn inner_block(stmt: &Stmt, place: Span) -> Option<&Block> {
 fn merged(edits: Vec<Edit>) -> Option<Vec<Edit>> {
     let mut out: Vec<Edit> = Vec::new();
     for (span, text) in edits {
-        match out.iter_mut().find(|(known, _)| *known == span && span.is_empty()) {
+        match out
+            .iter_mut()
+            .find(|(known, _)| *known == span && span.is_empty())
+        {
             Some((_, known)) => known.push_str(&text),
             None => out.push((span, text)),
         }

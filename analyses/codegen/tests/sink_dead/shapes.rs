@@ -1,0 +1,311 @@
+//! The texts that come of moving a statement, shape by shape, and faults that the judge of symbols sees.
+
+use super::{applied, judged, own, read};
+use facts::partial_dead::Prices;
+use ir::Language;
+use lockstep_codegen::specialize::source::sink_dead::{Refusal, Terms, candidate_at, check, plan};
+
+/// Moves the statement in which `|` stands, without a profile.
+fn moved(language: Language, text: &str) -> Result<String, Refusal> {
+    moved_where(language, text, false)
+}
+
+fn moved_where(language: Language, text: &str, parts_lanes: bool) -> Result<String, Refusal> {
+    let at = text.find('|').expect("a cursor");
+    let text = text.replacen('|', "", 1);
+    let read = read(&text, language);
+    let number = super::item_of(&read);
+    let source = read.source(&text, number);
+    let function = own(&read.parsed[number].2).expect("it is there");
+    let candidate = candidate_at(function, at as u32 - source.start).expect("a statement");
+    let terms = Terms {
+        recorded: None,
+        prices: Prices {
+            statement: 6.0,
+            suppressed: 1.0,
+            predicate: 1.0,
+        },
+        parts_lanes: &|_| parts_lanes,
+    };
+    let plan = plan(&source, function, &candidate, &terms)?;
+    Ok(applied(&text, &plan.edits))
+}
+
+#[track_caller]
+fn gives(before: &str, after: &str) {
+    let found = moved(Language::C, before).unwrap_or_else(|refusal| panic!("{refusal}"));
+    assert_eq!(found, after, "\n{found}");
+}
+
+#[test]
+fn a_declaration_goes_into_the_branch_that_reads_it_with_its_comments() {
+    gives(
+        "void kernel(int *p, int a, int b) {
+    // Of the far ones.
+    int |w = a * b; // squared
+    p[1] = a;
+    if (a > 3) {
+        // Here it is.
+        p[0] = w;
+    }
+}
+",
+        "void kernel(int *p, int a, int b) {
+    p[1] = a;
+    if (a > 3) {
+        // Of the far ones.
+        int w = a * b; // squared
+        // Here it is.
+        p[0] = w;
+    }
+}
+",
+    );
+}
+
+#[test]
+fn each_branch_that_reads_it_has_a_copy() {
+    gives(
+        "void kernel(int *p, int a, int b) {
+    const int |w = a * b;
+    if (a > 3) {
+        p[0] = w;
+    } else if (a > 2) {
+        p[1] = a;
+    } else {
+        p[2] = w + w;
+    }
+}
+",
+        "void kernel(int *p, int a, int b) {
+    if (a > 3) {
+        const int w = a * b;
+        p[0] = w;
+    } else if (a > 2) {
+        p[1] = a;
+    } else {
+        const int w = a * b;
+        p[2] = w + w;
+    }
+}
+",
+    );
+}
+
+#[test]
+fn what_is_overwritten_on_a_way_gets_an_else() {
+    gives(
+        "int kernel(int a, int b) {
+    int w;
+    |w = a * b;
+    if (a > 3) {
+        w = 2;
+    }
+    return w;
+}
+",
+        "int kernel(int a, int b) {
+    int w;
+    if (a > 3) {
+        w = 2;
+    } else {
+        w = a * b;
+    }
+    return w;
+}
+",
+    );
+}
+
+#[test]
+fn a_branch_without_braces_gets_them() {
+    gives(
+        "void kernel(int *p, int a, int b) {
+    int |w = a * b;
+    if (a > 3)
+        p[0] = w;
+    if (a > 9) return;
+    p[1] = 0;
+}
+",
+        "void kernel(int *p, int a, int b) {
+    if (a > 3) {
+        int w = a * b;
+        p[0] = w;
+    }
+    if (a > 9) return;
+    p[1] = 0;
+}
+",
+    );
+}
+
+#[test]
+fn it_passes_the_ways_out() {
+    gives(
+        "void kernel(int *p, int n, int i)
+{
+    int |w = p[i] * 3;
+    if (i >= n)
+        return;
+    for (int k = 0; k < n; k++) {
+        p[k] = w;
+    }
+}
+",
+        "void kernel(int *p, int n, int i)
+{
+    if (i >= n)
+        return;
+    int w = p[i] * 3;
+    for (int k = 0; k < n; k++) {
+        p[k] = w;
+    }
+}
+",
+    );
+}
+
+#[test]
+fn within_an_iteration_it_passes_continue() {
+    gives(
+        "void kernel(int *p, int n)
+{
+    int w;
+    for (int k = 0; k < n; k++) {
+        |w = k * k;
+        if (p[k] == 0) continue;
+        p[k] = w;
+    }
+}
+",
+        "void kernel(int *p, int n)
+{
+    int w;
+    for (int k = 0; k < n; k++) {
+        if (p[k] == 0) continue;
+        w = k * k;
+        p[k] = w;
+    }
+}
+",
+    );
+}
+
+#[test]
+fn what_may_change_stays() {
+    let refused = |text: &str| moved(Language::C, text).expect_err("it stays");
+    // The load would come behind a store.
+    assert!(matches!(
+        refused(
+            "void kernel(int *p, int a) { int |w = p[1] * 2; p[0] = a; if (a > 3) { p[2] = w; } }"
+        ),
+        Refusal::ReadOnEachWay(_)
+    ));
+    // An operand changes.
+    assert!(matches!(
+        refused("void kernel(int *p, int a) { int |w = a * 2; a += 1; if (a > 3) { p[2] = w; } }"),
+        Refusal::ReadOnEachWay(_)
+    ));
+    // The next iteration reads it.
+    assert!(matches!(
+        refused(
+            "void kernel(int *p, int n) { int w = 0; for (int k = 0; k < n; k++) { p[k] = w; |w = k * 2; if (p[k]) { p[0] = w; } } }"
+        ),
+        Refusal::ReadOnEachWay(_)
+    ));
+    assert!(matches!(
+        refused(
+            "int f(int); void kernel(int *p, int a) { int |w = f(a); if (a > 3) { p[2] = w; } }"
+        ),
+        Refusal::Effect { .. }
+    ));
+    assert!(matches!(
+        refused(
+            "void kernel(int *p, int a) { int |w = a * 2; int *q = &w; if (a > 3) { p[2] = *q; } }"
+        ),
+        Refusal::Escapes(_)
+    ));
+    // Another variable of the name of an operand comes behind it.
+    gives(
+        "void kernel(int *p, int a, int b) { int |w = b * 2; if (a > 3) { int b = 4; p[b] = w; } }",
+        "void kernel(int *p, int a, int b) {  if (a > 3) { int w = b * 2; int b = 4; p[b] = w; } }",
+    );
+}
+
+#[test]
+fn lanes_that_part_do_not_compute_it_twice() {
+    let text = "__global__ void kernel(int* p, int a) {
+    int |w = a * threadIdx.x;
+    if (p[threadIdx.x] > 3) { p[0] = w; } else if (a > 4) { p[1] = w; }
+}
+";
+    assert!(matches!(
+        moved_where(Language::Cuda, text, true),
+        Err(Refusal::Apart(_))
+    ));
+    assert!(moved_where(Language::Cuda, text, false).is_ok());
+    let shuffled = "__global__ void kernel(int* p, int a) {
+    int |w = __shfl_sync(0xffffffff, a, 0);
+    if (p[threadIdx.x] > 3) { p[0] = w; }
+}
+";
+    assert!(matches!(
+        moved_where(Language::Cuda, shuffled, false),
+        Err(Refusal::Effect { .. })
+    ));
+}
+
+#[test]
+fn lines_end_as_they_do_in_the_file() {
+    let before = "void kernel(int *p, int a) {\r\n    int |w = a * a;\r\n    if (a > 3) {\r\n        p[0] = w;\r\n    }\r\n}\r\n";
+    let after = "void kernel(int *p, int a) {\r\n    if (a > 3) {\r\n        int w = a * a;\r\n        p[0] = w;\r\n    }\r\n}\r\n";
+    gives(before, after);
+}
+
+fn differs(before: &str, after: &str) -> bool {
+    let (old, new) = (read(before, Language::C), read(after, Language::C));
+    let (a, b) = (super::item_of(&old), super::item_of(&new));
+    let (old, new) = (old.source(before, a), new.source(after, b));
+    matches!(
+        judged(&old, before, &new, after),
+        Err(check::Violation::Differs { .. })
+    )
+}
+
+#[test]
+fn the_judge_sees_planted_faults() {
+    let before = "int kernel(int *p, int a, int b) { int w = a * b; if (a > 3) { p[0] = w; } else { w = 1; } if (b) { p[1] = w; } return a; }";
+    let with = |text: &str| differs(before, text);
+    // Both branches read it; the second has no copy.
+    assert!(with(
+        "int kernel(int *p, int a, int b) { int w; if (a > 3) { p[0] = w; } else { w = 1; } if (b) { w = a * b; p[1] = w; } return a; }"
+    ));
+    // It overwrites what the other way brought.
+    assert!(with(
+        "int kernel(int *p, int a, int b) { int w; if (a > 3) { w = a * b; p[0] = w; } else { w = 1; } if (b) { w = a * b; p[1] = w; } return a; }"
+    ));
+    // A flag that is never reset, one that is never set.
+    let flagged = |set: &str, reset: &str| {
+        with(&format!(
+            "int kernel(int *p, int a, int b) {{ int w; int due = {set}; if (a > 3) {{ w = a * b; {reset} p[0] = w; }} else {{ w = 1; due = 0; }} if (b) {{ if (due) {{ w = a - b; }} p[1] = w; }} return a; }}"
+        ))
+    };
+    assert!(flagged("1", ""));
+    assert!(!flagged("1", "due = 0;"));
+    // Behind the store that it may read.
+    let before = "void kernel(int *p, int a) { int w = p[a]; p[0] = a; if (a > 3) { p[1] = w; } }";
+    let after = "void kernel(int *p, int a) { p[0] = a; if (a > 3) { int w = p[a]; p[1] = w; } }";
+    assert!(differs(before, after));
+    // Another expression, another order of stores.
+    assert!(differs(
+        before,
+        "void kernel(int *p, int a) { int w = p[a + 1]; p[0] = a; if (a > 3) { p[1] = w; } }"
+    ));
+    assert!(differs(
+        "void kernel(int *p, int a) { p[0] = a; p[1] = a; }",
+        "void kernel(int *p, int a) { p[1] = a; p[0] = a; }"
+    ));
+    // The same is the same.
+    assert!(!differs(before, before));
+}

@@ -1,0 +1,396 @@
+//! Definitions whose values most of the recorded ways never read, and the edits that move them to where they are read.
+//!
+//! The rows of an item are what the profile counts; an edit is made where somebody asks for it, and for the rows that a finding
+//! could tell of. Each edit is judged by executing both texts on symbols, read again and lowered.
+
+use super::parts::{Part, parts};
+use super::paths::{Known, known_paths};
+use super::pressure::outer;
+use super::versions::{understood, with_source};
+use crate::db::{self, Db, File, Item};
+use crate::program::{self, Language};
+use codegen::machine::Table;
+use codegen::specialize::source::sink_dead::{
+    Candidate, Counts, Known as KnownUnit, Plan, Recorded, Refusal, Terms, candidate_at,
+    candidates, check, plan,
+};
+use codegen::specialize::source::{Rejection, Source, function_at, functions_of};
+use facts::Scope;
+use facts::cost::{Machine, work};
+use facts::partial_dead::Prices;
+use facts::paths::{Unread, unread};
+use ir::{BindingKind, Function, Inst, Op, Site, ValueDef};
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::{FileId, Span};
+
+/// The share of executions that nothing reads from which on a definition is told of.
+pub const OFTEN: f64 = 0.25;
+
+/// A definition of a variable that nothing reads on some of the ways that were taken.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DeadRow {
+    /// With the member that is set.
+    pub variable: SmolStr,
+    /// The name where it is set, relative to the item.
+    pub place: Span,
+    /// By lanes.
+    pub counts: Unread,
+    /// What an execution costs: cycles of a warp, of functions without lanes those until the result is there; an estimate.
+    pub price: f64,
+    /// Entries of the function.
+    pub entries: u64,
+    /// The code is the one that was profiled.
+    pub exact: bool,
+    /// Executions that remain where the definition is moved to where it is read. `None`: it can't be, or that saves little.
+    pub moved: Option<u64>,
+}
+
+impl DeadRow {
+    /// What is computed in vain for an entry of the function, in the unit of `price`.
+    pub fn lost(&self) -> f64 {
+        self.counts.least as f64 * self.price / self.entries.max(1) as f64
+    }
+}
+
+/// The cycles of operations: of a warp on the GPU, of functions without lanes those until the result is there.
+struct Costs<'db> {
+    gpu: &'db Machine,
+    processor: &'db Arc<Table>,
+}
+
+impl<'db> Costs<'db> {
+    fn new(db: &'db dyn Db, file: File) -> Self {
+        let settings = program::settings(db, file);
+        Costs {
+            gpu: db::charges(db, settings),
+            processor: db::processor(db, settings),
+        }
+    }
+
+    fn name(&self, language: ir::Language) -> SmolStr {
+        match language {
+            ir::Language::C => self.processor.name.clone(),
+            _ => self.gpu.name.clone(),
+        }
+    }
+
+    fn of(&self, function: &Function, is_part: impl Fn(Inst) -> bool) -> f64 {
+        let insts = function
+            .layout
+            .iter()
+            .flat_map(|&block| &function.blocks[block].insts);
+        let each = insts.filter(|inst| is_part(**inst)).map(|&inst| {
+            let data = &function.insts[inst];
+            match (function.language, self.processor.epic()) {
+                (ir::Language::C, Some(epic)) => epic.cycles(work(function, data)),
+                _ => self.gpu.cycles(function, data),
+            }
+        });
+        each.sum()
+    }
+
+    /// Of the value of a statement.
+    fn of_value(&self, function: &Function, candidate: &Candidate) -> f64 {
+        let value = candidate.value;
+        self.of(function, |inst| {
+            let span = outer(function, function.insts[inst].loc);
+            span.is_some_and(|span| value.start <= span.start && span.end <= value.end)
+        })
+    }
+}
+
+/// The rows of an item's functions, by position. Of instances of a template the first that has a profile.
+pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<DeadRow> {
+    let file = item.main(db);
+    let mut out: Vec<DeadRow> = Vec::new();
+    let costs = Costs::new(db, file);
+    for part in parts(db, item) {
+        let Some(known) = known_paths(db, item, part.function) else {
+            continue;
+        };
+        let rows = of_part(&part, &known, &costs);
+        let new = |row: &DeadRow| !out.iter().any(|other| other.place == row.place);
+        let rows: Vec<DeadRow> = rows.into_iter().filter(new).collect();
+        out.extend(rows);
+    }
+    out.sort_by_key(|row| row.place);
+    moves(db, file, item, &mut out);
+    out.retain(|row| row.counts.share() >= OFTEN);
+    out
+}
+
+fn of_part(part: &Part<'_>, known: &Known, costs: &Costs<'_>) -> Vec<DeadRow> {
+    let function = part.function;
+    let counts = unread(function, &known.numbers, &known.found.profile);
+    let entries = known.found.profile.entries(&known.numbers);
+    let mut out = Vec::new();
+    for binding in &function.bindings {
+        if binding.kind == BindingKind::Read || binding.loc.site != Site(0) {
+            continue;
+        }
+        // Of a vector the member that is read most.
+        let of = binding.values.iter().map(|&value| {
+            let ValueDef::Result(inst, _) = function.values[value].def else {
+                return None;
+            };
+            computes(&function.insts[inst].op).then(|| counts[inst])
+        });
+        let of: Option<Vec<Unread>> = of.collect();
+        let least = of.unwrap_or_default().into_iter();
+        let Some(counts) = least
+            .min_by_key(|all| all.least)
+            .filter(|counts| counts.most as f64 >= OFTEN * counts.executions.max(1) as f64)
+        else {
+            continue;
+        };
+        let insts: Vec<Inst> = binding
+            .values
+            .iter()
+            .filter_map(|&value| match function.values[value].def {
+                ValueDef::Result(inst, _) => Some(inst),
+                ValueDef::Param(..) => None,
+            })
+            .collect();
+        let name = &function.variables[binding.variable].name;
+        out.push(DeadRow {
+            variable: format!("{name}{}", binding.part).into(),
+            place: binding.loc.span,
+            counts,
+            price: costs.of(function, |inst| insts.contains(&inst)),
+            entries,
+            exact: known.found.exact,
+            moved: None,
+        });
+    }
+    out
+}
+
+/// Returns true for what a processor executes to give a value.
+const fn computes(op: &Op) -> bool {
+    !matches!(
+        op,
+        Op::Const(_)
+            | Op::Undef
+            | Op::SymbolAddress(_)
+            | Op::Parameter(_)
+            | Op::Special(_)
+            | Op::Alloca { .. }
+            | Op::Convert(_)
+    )
+}
+
+/// Tries to move the definitions of the rows.
+fn moves(db: &dyn Db, file: File, item: Item<'_>, rows: &mut [DeadRow]) {
+    let place = item.place(db);
+    if rows.is_empty() || place.file != FileId::MAIN || !is_written(file.language(db)) {
+        return;
+    }
+    let parsed = db::parsed(db, item);
+    with_source(db, file, item, place, parsed, |source| {
+        for function in functions_of(parsed) {
+            let inside = |row: &&mut DeadRow| {
+                function.span.start <= row.place.start && row.place.end <= function.span.end
+            };
+            let mut here: Vec<&mut DeadRow> = rows.iter_mut().filter(inside).collect();
+            if here.is_empty() {
+                continue;
+            }
+            let all = candidates(function);
+            for row in &mut here {
+                let Some(candidate) = all.iter().find(|each| each.place == row.place) else {
+                    continue;
+                };
+                // The price of the whole statement.
+                if let Some(part) = part_of(db, item, candidate.stmt) {
+                    row.price = Costs::new(db, file).of_value(part.function, candidate);
+                }
+                let offer = attempt(db, file, item, source, function, candidate);
+                if let Ok(Offer {
+                    plan:
+                        Plan {
+                            counts: Counts::Profiled { walked, .. },
+                            ..
+                        },
+                    ..
+                }) = offer
+                {
+                    row.moved = Some(walked.executed);
+                    // What does without it was read by nobody, in whatever iteration a path of the profile ended.
+                    let gone = u64::try_from(walked.removed()).unwrap_or(0);
+                    row.counts.least = row.counts.least.max(gone.min(row.counts.most));
+                }
+            }
+        }
+    });
+}
+
+/// Languages whose text is edited.
+const fn is_written(language: Language) -> bool {
+    matches!(language, Language::C | Language::Cuda | Language::Hlsl)
+}
+
+/// An edit that moves a statement.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Offer {
+    pub plan: Plan,
+    /// What an execution costs: cycles of a warp, of functions without lanes those until the result is there; an estimate.
+    pub price: f64,
+    pub machine: SmolStr,
+    /// It has lanes: a warp is spared only what none of its lanes reads.
+    pub lanes: bool,
+    /// The code is the one that was profiled.
+    pub exact: bool,
+}
+
+/// A statement at a place, with what comes of moving it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tried {
+    pub name: SmolStr,
+    pub result: Result<Offer, Refusal>,
+}
+
+/// The statement at a place of a file. `None`: none that sets a variable.
+pub fn at(db: &dyn Db, file: File, offset: u32) -> Option<Tried> {
+    if !is_written(file.language(db)) {
+        return None;
+    }
+    let (place, item) = program::item_at(db, file, offset)?;
+    if place.file != FileId::MAIN || !item.holds(db).code {
+        return None;
+    }
+    let parsed = db::parsed(db, item);
+    let inside = offset.saturating_sub(place.start);
+    let function = function_at(parsed, inside)?;
+    let candidate = candidate_at(function, inside)?;
+    let mut found = None;
+    with_source(db, file, item, place, parsed, |source| {
+        found = Some(Tried {
+            name: candidate.name.clone(),
+            result: attempt(db, file, item, source, function, &candidate),
+        });
+    });
+    found
+}
+
+/// The lowered function around a place; of a template's instances the first that has a profile.
+fn part_of<'db>(db: &'db dyn Db, item: Item<'db>, place: Span) -> Option<Part<'db>> {
+    let around = |part: &Part<'_>| {
+        part.function.span.start <= place.start && place.end <= part.function.span.end
+    };
+    let all: Vec<Part<'_>> = parts(db, item).into_iter().filter(around).collect();
+    let profiled = |part: &&Part<'_>| known_paths(db, item, part.function).is_some();
+    all.iter().find(profiled).or(all.first()).copied()
+}
+
+/// Writes and judges.
+fn attempt(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    source: &Source<'_>,
+    function: &syntax::c_family::ast::Function,
+    candidate: &Candidate,
+) -> Result<Offer, Refusal> {
+    let part = part_of(db, item, candidate.stmt);
+    let known = part.and_then(|part| known_paths(db, item, part.function));
+    let costs = Costs::new(db, file);
+    let price = part.map_or(1.0, |part| costs.of_value(part.function, candidate));
+    let recorded = part.zip(known.as_ref()).map(|(part, known)| Recorded {
+        function: part.function,
+        numbers: &known.numbers,
+        profile: &known.found.profile,
+    });
+    let parts_lanes = |condition: Span| {
+        let branches = part.iter().flat_map(|part| &part.facts.branches);
+        let mut here = branches.filter(|branch| branch.loc.span == condition);
+        here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
+    };
+    let plan = plan(
+        source,
+        function,
+        candidate,
+        &Terms {
+            recorded,
+            prices: Prices {
+                statement: price,
+                suppressed: 2.0,
+                predicate: 1.0,
+            },
+            parts_lanes: &parts_lanes,
+        },
+    )?;
+    judge(db, item, source, function, &plan)?;
+    Ok(Offer {
+        plan,
+        price,
+        machine: costs.name(source.language),
+        lanes: source.language != ir::Language::C,
+        exact: known.is_none_or(|known| known.found.exact),
+    })
+}
+
+/// The rewritten text is understood, and does what the original does.
+fn judge(
+    db: &dyn Db,
+    item: Item<'_>,
+    source: &Source<'_>,
+    function: &syntax::c_family::ast::Function,
+    plan: &Plan,
+) -> Result<(), Refusal> {
+    let rejected = |why: Rejection| Refusal::Check(why.to_string());
+    let after = applied(source.text, &plan.edits).ok_or_else(|| rejected(Rejection::Overlap))?;
+    let rewritten =
+        program::rewritten(db, item, &after).ok_or_else(|| rejected(Rejection::FunctionLost))?;
+    understood(db, item, source, &rewritten).map_err(|why| rejected(Rejection::Problem(why)))?;
+    let number = functions_of(source.item)
+        .iter()
+        .position(|each| each.span == function.span);
+    let again = number.and_then(|number| functions_of(&rewritten.parsed).get(number).copied());
+    let again = again.ok_or_else(|| rejected(Rejection::FunctionLost))?;
+    let environment = source.environment;
+    let new = Source::new(
+        &rewritten.parsed,
+        // Macros matter to edits alone.
+        &[],
+        &after,
+        rewritten.start,
+        environment,
+        source.bodies,
+        source.language,
+    );
+    let units = KnownUnit::new(source, function).zip(KnownUnit::new(&new, again));
+    let (old_unit, new_unit) = units.ok_or_else(|| rejected(Rejection::FunctionLost))?;
+    let old_text = |span: Span| slice(source.text, span.shifted(source.start));
+    let new_text = |span: Span| slice(&after, span.shifted(rewritten.start));
+    check::check(
+        check::Text {
+            function,
+            text: &old_text,
+            unit: &old_unit,
+        },
+        check::Text {
+            function: again,
+            text: &new_text,
+            unit: &new_unit,
+        },
+    )
+    .map_err(|violation| Refusal::Check(violation.to_string()))
+}
+
+fn slice(text: &str, span: Span) -> &str {
+    text.get(span.start as usize..span.end as usize)
+        .unwrap_or("")
+}
+
+fn applied(text: &str, edits: &[(Span, String)]) -> Option<String> {
+    let mut out = String::with_capacity(text.len() + 256);
+    let mut at = 0;
+    for (span, new) in edits {
+        out.push_str(text.get(at..span.start as usize)?);
+        out.push_str(new);
+        at = span.end as usize;
+    }
+    out.push_str(text.get(at..)?);
+    Some(out)
+}

@@ -1,0 +1,206 @@
+//! Values that most of the recorded ways never read: hints, hovers, findings, and the action that moves them to where they are
+//! read.
+
+use super::model::{Action, Category, Diagnostic, Doing, Hint};
+use super::zeros::percent;
+use crate::config::Level;
+use crate::db::{self, Db, File, Item};
+use crate::derive::partly_dead::{DeadRow, Offer, Tried, at};
+use codegen::specialize::source::sink_dead::Counts;
+use facts::Code;
+use std::fmt::Write;
+use syntax::{FileId, Span};
+
+const ID: &str = "sink-dead";
+/// The share of executions that nothing reads from which on a hint or a finding tells of it.
+const SHARE: f64 = 0.5;
+/// Estimated cycles that an entry of the function spends in vain, to be told of.
+const LOST: f64 = 4.0;
+
+/// The move of the statement at a place, or the reason why it stays.
+pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    if !range.is_empty() {
+        return Vec::new();
+    }
+    at(db, file, range.start).map(action).into_iter().collect()
+}
+
+fn action(tried: Tried) -> Action {
+    let name = &tried.name;
+    let mut out = Action::rewrite(ID, format!("Move `{name}` to where it is read"));
+    match tried.result {
+        Ok(offer) => {
+            out.title = title(name, &offer);
+            out.effect = effect(&offer);
+            out.what = Doing::Edit(offer.plan.edits);
+        }
+        Err(refusal) => {
+            out.quiet = refusal.quiet();
+            out.effect = refusal.to_string();
+            out.what = Doing::Refused {
+                reason: out.effect.clone(),
+            };
+        }
+    }
+    out
+}
+
+/// ``Move `w` to where it is read: 27 of 100 executions remain``
+fn title(name: &str, offer: &Offer) -> String {
+    let flag = match offer.plan.flagged {
+        true => ", under a flag",
+        false => "",
+    };
+    match offer.plan.counts {
+        Counts::Profiled { walked, .. } => format!(
+            "Move `{name}` to where it is read{flag}: {} of {} executions remain",
+            walked.executed, walked.before
+        ),
+        Counts::Ways { fewer, all } => {
+            format!(
+                "Move `{name}` to where it is read: {fewer} of {all} ways through the code do without it"
+            )
+        }
+    }
+}
+
+fn effect(offer: &Offer) -> String {
+    let mut parts = Vec::new();
+    let plan = &offer.plan;
+    if plan.copies.len() > 1 {
+        parts.push(format!(
+            "{} copies, of which each way executes one",
+            plan.copies.len()
+        ));
+    }
+    match plan.counts {
+        Counts::Profiled { walked, whole } => {
+            let share = walked.removed() as f64 / walked.before.max(1) as f64;
+            let mut text = format!(
+                "{} of the executions that the profile counted go",
+                percent(share)
+            );
+            if walked.suppressed > 0 {
+                let about = if whole { "" } else { "about " };
+                let _ = write!(
+                    text,
+                    ", {about}{} times the flag is tested in vain",
+                    walked.suppressed
+                );
+            }
+            if !offer.exact {
+                text += "; the code has changed since it was profiled";
+            }
+            parts.push(text);
+        }
+        Counts::Ways { .. } => parts.push(
+            "on no way it is executed more often; how often each is taken `lockstep profile` tells"
+                .to_owned(),
+        ),
+    }
+    parts.push(match offer.lanes {
+        true => format!(
+            "an execution costs a warp about {:.0} cycles (estimate, {}), of which it is spared where none of its lanes reads it",
+            offer.price, offer.machine
+        ),
+        false => format!(
+            "the latencies of its operations add up to about {:.0} cycles (estimate, {})",
+            offer.price, offer.machine
+        ),
+    });
+    if plan.loads {
+        parts.push(
+            "what it loads arrives later than before, unless a compiler moves the load up again"
+                .to_owned(),
+        );
+    }
+    parts.join("; ")
+}
+
+/// Returns true for a row that is told of beside the code.
+fn matters(row: &DeadRow) -> bool {
+    row.counts.share() >= SHARE && row.lost() >= LOST
+}
+
+/// `dead in 73 %`, behind what is set.
+pub fn hints(db: &dyn Db, item: Item<'_>) -> Vec<Hint> {
+    let place = item.place(db);
+    if place.file != FileId::MAIN {
+        return Vec::new();
+    }
+    let rows = db::partly_dead(db, item).iter();
+    let told = rows.filter(|row| matters(row));
+    told.map(|row| {
+        let span = row.place.shifted(place.start);
+        Hint {
+            offset: span.end,
+            label: format!(" {}", label(row)),
+            category: Category::Dead,
+            about: span.start,
+        }
+    })
+    .collect()
+}
+
+fn label(row: &DeadRow) -> String {
+    match row.counts.least == row.counts.most {
+        true => format!("dead in {}", percent(row.counts.share())),
+        false => format!("dead in at least {}", percent(row.counts.share())),
+    }
+}
+
+/// The lines of a hover about the definition at a place of an item.
+pub fn hover(db: &dyn Db, item: Item<'_>, span: Span) -> Option<String> {
+    let row = db::partly_dead(db, item)
+        .iter()
+        .find(|row| row.place == span)?;
+    let bound = match row.counts.least == row.counts.most {
+        true => "",
+        false => "at least ",
+    };
+    let mut out = format!(
+        "**{}** — nothing reads {bound}{} of its {} executions by lanes, by the profile",
+        label(row),
+        row.counts.least,
+        row.counts.executions
+    );
+    if !row.exact {
+        out += "; the code has changed since";
+    }
+    if let Some(executed) = row.moved {
+        let _ = write!(
+            out,
+            "\n\n`{ID}` moves it to where it is read: {executed} executions remain"
+        );
+    }
+    Some(out)
+}
+
+/// The findings about an item's definitions: those that can be moved.
+pub fn findings(db: &dyn Db, item: Item<'_>) -> Vec<Diagnostic> {
+    let place = item.place(db);
+    if place.file != FileId::MAIN {
+        return Vec::new();
+    }
+    let rows = db::partly_dead(db, item).iter();
+    let told = rows.filter(|row| matters(row));
+    told.filter_map(|row| {
+        let executed = row.moved?;
+        Some(Diagnostic {
+            code: Code::PartiallyDead.name(),
+            level: Level::Information,
+            span: row.place.shifted(place.start),
+            message: format!(
+                "`{}` is computed {} times in the profiled runs, and nothing reads it in {} of them: moved to where it is read, {executed} executions remain",
+                row.variable,
+                row.counts.executions,
+                percent(row.counts.share()),
+            ),
+            related: Vec::new(),
+            fix: None,
+            item: item.name(db).to_string(),
+            finding: Some(Code::PartiallyDead),
+        })
+    })
+    .collect()
+}

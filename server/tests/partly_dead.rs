@@ -1,0 +1,231 @@
+//! Values that most recorded ways never read: told beside the code, and moved to where they are read.
+
+#[path = "support/command.rs"]
+mod command;
+mod support;
+
+use command::{Place, errors, lockstep, text};
+use serde_json::json;
+use support::Client;
+
+/// The best of some candidates, whose energy is asked for where one is better.
+const SEARCH: &str = "int search(const short *target, const short *book, int count, int *gain)
+{
+    int best = 0x7fffffff;
+    int index = -1;
+    for (int c = 0; c < count; c++) {
+        int error = 0;
+        // Of the first two.
+        int energy = book[c * 4] * book[c * 4] + book[c * 4 + 1] * book[c * 4 + 1];
+        for (int k = 0; k < 4; k++) {
+            int d = target[k] - book[c * 4 + k];
+            error += d * d;
+        }
+        if (error < best) {
+            best = error;
+            index = c;
+            *gain = energy;
+        }
+    }
+    return index;
+}
+
+int clip(int x, int y, int limit, int mode)
+{
+    int scaled;
+    if (mode > 2)
+        scaled = x * y / 3;
+    else
+        scaled = 0;
+    int sum = x + y;
+    if (sum > limit) {
+        sum -= scaled;
+    }
+    return sum;
+}
+";
+
+const SHADE: &str = "__global__ void shade(float* out, const float* x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float w = powf(x[i], 2.2f) * expf(x[i]);
+    if (i >= n) return;
+    if (x[i] > 0.9f) {
+        out[i] = w;
+    }
+}
+";
+
+fn run(file: &str, inputs: &str) {
+    let output = lockstep(&["profile", file, "--inputs", inputs, "--add", "--no-config"]);
+    assert!(output.status.success(), "{}", errors(&output));
+}
+
+fn searched(place: &Place) -> String {
+    let file = place.file("search.c", SEARCH);
+    let inputs = place.file(
+        "search.toml",
+        r#"item = "search"
+[values]
+count = 64
+[buffers.book]
+type = "i16"
+count = 256
+fill = "uniform"
+low = 0
+high = 255
+[buffers.target]
+type = "i16"
+count = 4
+fill = "uniform"
+low = 0
+high = 255
+"#,
+    );
+    run(&file, &inputs);
+    file
+}
+
+#[test]
+fn a_statement_goes_where_it_is_read_by_the_profile() {
+    let place = Place::new("sunk");
+    let file = searched(&place);
+    let listed = text(&lockstep(&[
+        "actions",
+        &file,
+        "--at",
+        "8:13",
+        "--no-config",
+    ]));
+    assert!(
+        listed.contains("Move `energy` to where it is read: ")
+            && listed.contains(" of 64 executions remain")
+            && listed.contains("estimate, itanium2"),
+        "{listed}"
+    );
+    let found = text(&lockstep(&["check", &file, "--no-config"]));
+    assert!(
+        found.contains("8:13: information[partially-dead]: `energy` is computed 64 times"),
+        "{found}"
+    );
+    let ways = text(&lockstep(&["paths", &file, "--no-config"]));
+    assert!(
+        ways.contains("partly dead: `energy` in line 8") && ways.contains("; `sink-dead` leaves "),
+        "{ways}"
+    );
+    let after = text(&lockstep(&[
+        "apply",
+        "sink-dead",
+        &file,
+        "--at",
+        "8:13",
+        "--no-config",
+    ]));
+    let moved = "        if (error < best) {
+            // Of the first two.
+            int energy = book[c * 4] * book[c * 4] + book[c * 4 + 1] * book[c * 4 + 1];
+            best = error;
+";
+    assert!(after.contains(moved), "{after}");
+    assert_eq!(after.matches("energy =").count(), 1, "{after}");
+}
+
+#[test]
+fn past_a_join_a_flag_says_whether_it_is_due() {
+    let place = Place::new("flag");
+    let file = place.file("clip.c", SEARCH);
+    for seed in 0..9 {
+        let limit = if seed > 5 { 0 } else { 40 };
+        let mode = if seed > 2 { 3 } else { 0 };
+        let inputs = format!(
+            "item = \"clip\"\n[launch]\nseed = {seed}\n[values]\nlimit = {limit}\nmode = {mode}\nx = 3\ny = 4\n"
+        );
+        run(&file, &place.file("clip.toml", inputs));
+    }
+    let listed = text(&lockstep(&[
+        "actions",
+        &file,
+        "--at",
+        "26:10",
+        "--no-config",
+    ]));
+    assert!(
+        listed
+            .contains("Move `scaled` to where it is read, under a flag: 3 of 6 executions remain"),
+        "{listed}"
+    );
+    let after = text(&lockstep(&[
+        "apply",
+        "sink-dead",
+        &file,
+        "--at",
+        "26:10",
+        "--no-config",
+    ]));
+    let moved = "    int scaled;
+    int scaled_pending = 0;
+    if (mode > 2)
+        scaled_pending = 1;
+    else
+        scaled = 0;
+    int sum = x + y;
+    if (sum > limit) {
+        if (scaled_pending) {
+            scaled = x * y / 3;
+        }
+        sum -= scaled;
+    }
+";
+    assert!(after.contains(moved), "{after}");
+    // Where all ways read it, nothing is gained.
+    let refused = lockstep(&["apply", "sink-dead", &file, "--at", "29:10", "--no-config"]);
+    assert!(!refused.status.success());
+    assert!(
+        errors(&refused).contains("on every way something reads `sum`"),
+        "{}",
+        errors(&refused)
+    );
+}
+
+#[test]
+fn without_a_profile_ways_are_counted() {
+    let place = Place::new("ways");
+    let file = place.file("shade.cu", SHADE);
+    let listed = text(&lockstep(&[
+        "actions",
+        &file,
+        "--at",
+        "4:11",
+        "--no-config",
+    ]));
+    assert!(
+        listed.contains("Move `w` to where it is read: 2 of 3 ways through the code do without it")
+            && listed.contains("`lockstep profile` tells"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn an_editor_shows_how_often_a_value_is_dead() {
+    let place = Place::new("dead-hint");
+    let file = place.file("shade.cu", SHADE);
+    run(&file, &place.file("shade.toml", "item = \"shade\"\n"));
+    let mut client = Client::spawn(env!("CARGO_BIN_EXE_lockstep"), &["serve", "--stdio"]);
+    client.initialize(json!({ "general": { "positionEncodings": ["utf-8"] } }));
+    let uri = format!("file://{file}");
+    client.open(&uri, "cuda-cpp", SHADE);
+    let all = json!({ "textDocument": { "uri": uri }, "range": {
+        "start": { "line": 0, "character": 0 }, "end": { "line": 100, "character": 0 } } });
+    let hints = client.request("textDocument/inlayHint", all).to_string();
+    assert!(hints.contains("dead in "), "{hints}");
+    let hover = client.request(
+        "textDocument/hover",
+        json!({ "textDocument": { "uri": uri }, "position": { "line": 3, "character": 10 } }),
+    );
+    let hover = hover.to_string();
+    assert!(
+        hover.contains("of its 4096 executions by lanes, by the profile")
+            && hover.contains("`sink-dead` moves it to where it is read"),
+        "{hover}"
+    );
+}
