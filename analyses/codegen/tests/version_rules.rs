@@ -148,7 +148,16 @@ fn a_version_has_its_shape() {
         assert_eq!(violation(judged(original, version)), expected, "{version}");
     }
     for (original, slow, expected) in [
-        ("o[1] += 0 * s;", "o[1] += 0 * s;", "effect o["),
+        // It stores what is there already, as far as tokens tell.
+        ("o[1] += 2 * s;", "o[1] += 2 * s;", "kept"),
+        (
+            "{ int x = s; o[1] |= x; }",
+            "{ int x = s; o[1] |= x; }",
+            "kept",
+        ),
+        ("o[1] += 2 * t;", "o[1] += 2 * t;", "effect o["),
+        ("o[1] *= s;", "o[1] *= s;", "effect o["),
+        ("o[1] = s;", "o[1] = s;", "effect o["),
         (
             "{ float y = s; y *= 2.0; }",
             "{ float y = s; y *= 2.0; }",

@@ -37,10 +37,17 @@ const FREE: Settings = Settings {
     absorb: true,
     whole_warps: false,
     uniform: false,
+    each_lane: false,
 };
 /// A plain branch computes the same where values are not uniform, too.
 const PLAIN: Settings = Settings {
     uniform: true,
+    ..FREE
+};
+
+/// Each lane chooses for itself.
+const EACH: Settings = Settings {
+    each_lane: true,
     ..FREE
 };
 
@@ -387,7 +394,7 @@ fn random_kernels(language: Language) -> Count {
         let other = text
             .contains("#if")
             .then(|| Original::new(&other_text, language, &[seed]));
-        let settings = if random.percent(25) { PLAIN } else { FREE };
+        let settings = *random.pick(&[PLAIN, EACH, FREE, FREE]);
         let now = versions(&text, language, &mut count, &what, 1, settings);
         for (number, picked) in now.into_iter().take(TRIES).enumerate() {
             let input = number % 2;

@@ -242,6 +242,12 @@ pub fn charges(db: &dyn Db, settings: Settings) -> Arc<Machine> {
     Arc::new(program::charges(db, settings))
 }
 
+/// The costs of a thread by itself.
+#[salsa::tracked]
+pub fn thread_charges(db: &dyn Db, settings: Settings) -> Arc<Machine> {
+    Arc::new(program::thread_charges(db, settings))
+}
+
 /// A file as a value profile.
 #[salsa::tracked]
 pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {

@@ -9,19 +9,17 @@ use super::pressure::outer;
 use super::versions::{understood, with_source};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
-use codegen::machine::Table;
 use codegen::specialize::source::sink_dead::{
     Candidate, Counts, Known as KnownUnit, Plan, Recorded, Refusal, Terms, candidate_at,
     candidates, check, plan,
 };
 use codegen::specialize::source::{Rejection, Source, function_at, functions_of};
 use facts::Scope;
-use facts::cost::{Machine, work};
+use facts::cost::Machine;
 use facts::partial_dead::Prices;
 use facts::paths::{Unread, unread};
 use ir::{BindingKind, Function, Inst, Op, Site, ValueDef};
 use smol_str::SmolStr;
-use std::sync::Arc;
 use syntax::{FileId, Span};
 
 /// The share of executions that nothing reads from which on a definition is told of.
@@ -53,63 +51,16 @@ impl DeadRow {
     }
 }
 
-/// The cycles of operations: of a warp on the GPU, of functions without lanes those until the result is there.
-struct Costs<'db> {
-    gpu: &'db Machine,
-    processor: &'db Arc<Table>,
-}
-
-impl<'db> Costs<'db> {
-    fn new(db: &'db dyn Db, file: File) -> Self {
-        let settings = program::settings(db, file);
-        Costs {
-            gpu: db::charges(db, settings),
-            processor: db::processor(db, settings),
-        }
-    }
-
-    fn name(&self, language: ir::Language) -> SmolStr {
-        match language {
-            ir::Language::C => self.processor.name.clone(),
-            _ => self.gpu.name.clone(),
-        }
-    }
-
-    fn of(&self, function: &Function, is_part: impl Fn(Inst) -> bool) -> f64 {
-        let insts = function
-            .layout
-            .iter()
-            .flat_map(|&block| &function.blocks[block].insts);
-        let each = insts.filter(|inst| is_part(**inst)).map(|&inst| {
-            let data = &function.insts[inst];
-            match (function.language, self.processor.epic()) {
-                (ir::Language::C, Some(epic)) => epic.cycles(work(function, data)),
-                _ => self.gpu.cycles(function, data),
-            }
-        });
-        each.sum()
-    }
-
-    /// Of the value of a statement.
-    fn of_value(&self, function: &Function, candidate: &Candidate) -> f64 {
-        let value = candidate.value;
-        self.of(function, |inst| {
-            let span = outer(function, function.insts[inst].loc);
-            span.is_some_and(|span| value.start <= span.start && span.end <= value.end)
-        })
-    }
-}
-
 /// The rows of an item's functions, by position. Of instances of a template the first that has a profile.
 pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<DeadRow> {
     let file = item.main(db);
     let mut out: Vec<DeadRow> = Vec::new();
-    let costs = Costs::new(db, file);
+    let machine = program::costs_of(db, file);
     for part in parts(db, item) {
         let Some(known) = known_paths(db, item, part.function) else {
             continue;
         };
-        let rows = of_part(&part, &known, &costs);
+        let rows = of_part(&part, &known, machine);
         let new = |row: &DeadRow| !out.iter().any(|other| other.place == row.place);
         let rows: Vec<DeadRow> = rows.into_iter().filter(new).collect();
         out.extend(rows);
@@ -120,7 +71,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<DeadRow> {
     out
 }
 
-fn of_part(part: &Part<'_>, known: &Known, costs: &Costs<'_>) -> Vec<DeadRow> {
+fn of_part(part: &Part<'_>, known: &Known, machine: &Machine) -> Vec<DeadRow> {
     let function = part.function;
     let counts = unread(function, &known.numbers, &known.found.profile);
     let entries = known.found.profile.entries(&known.numbers);
@@ -157,7 +108,7 @@ fn of_part(part: &Part<'_>, known: &Known, costs: &Costs<'_>) -> Vec<DeadRow> {
             variable: format!("{name}{}", binding.part).into(),
             place: binding.loc.span,
             counts,
-            price: costs.of(function, |inst| insts.contains(&inst)),
+            price: price(function, machine, |inst| insts.contains(&inst)),
             entries,
             exact: known.found.exact,
             moved: None,
@@ -203,7 +154,7 @@ fn moves(db: &dyn Db, file: File, item: Item<'_>, rows: &mut [DeadRow]) {
                 };
                 // The price of the whole statement.
                 if let Some(part) = part_of(db, item, candidate.stmt) {
-                    row.price = Costs::new(db, file).of_value(part.function, candidate);
+                    row.price = price_of(part.function, program::costs_of(db, file), candidate);
                 }
                 let offer = attempt(db, file, item, source, function, candidate);
                 if let Ok(Offer {
@@ -294,8 +245,8 @@ fn attempt(
 ) -> Result<Offer, Refusal> {
     let part = part_of(db, item, candidate.stmt);
     let known = part.and_then(|part| known_paths(db, item, part.function));
-    let costs = Costs::new(db, file);
-    let price = part.map_or(1.0, |part| costs.of_value(part.function, candidate));
+    let machine = program::costs_of(db, file);
+    let price = part.map_or(1.0, |part| price_of(part.function, machine, candidate));
     let recorded = part.zip(known.as_ref()).map(|(part, known)| Recorded {
         function: part.function,
         numbers: &known.numbers,
@@ -324,7 +275,7 @@ fn attempt(
     Ok(Offer {
         plan,
         price,
-        machine: costs.name(source.language),
+        machine: machine.name.clone(),
         lanes: source.language != ir::Language::C,
         exact: known.is_none_or(|known| known.found.exact),
     })
@@ -393,4 +344,24 @@ fn applied(text: &str, edits: &[(Span, String)]) -> Option<String> {
     }
     out.push_str(text.get(at..)?);
     Some(out)
+}
+
+/// The cycles of a statement's value.
+fn price_of(function: &Function, machine: &Machine, candidate: &Candidate) -> f64 {
+    let value = candidate.value;
+    price(function, machine, |inst| {
+        let span = outer(function, function.insts[inst].loc);
+        span.is_some_and(|span| value.start <= span.start && span.end <= value.end)
+    })
+}
+
+fn price(function: &Function, machine: &Machine, is_part: impl Fn(Inst) -> bool) -> f64 {
+    let insts = function
+        .layout
+        .iter()
+        .flat_map(|&block| &function.blocks[block].insts);
+    let parts = insts.filter(|inst| is_part(**inst));
+    parts
+        .map(|&inst| machine.cycles(function, &function.insts[inst]))
+        .sum()
 }

@@ -27,6 +27,9 @@ use syntax::c_family::ast::ParsedItem;
 /// Variables of a function that are tried: each is written, judged and lowered.
 pub const MOST_TRIED: usize = 24;
 
+/// Cycles that a branch around work of a thread must save, strictly.
+const LEAST_OF_A_THREAD: f64 = 1.0;
+
 /// A version that passed, and its estimate.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {
@@ -113,6 +116,8 @@ pub fn settings(db: &dyn Db, file: File, item: Item<'_>) -> Settings {
         whole_warps: !hlsl && whole_warps(db, item),
         // Of each value by itself.
         uniform: false,
+        // A function of C has one lane.
+        each_lane: file.language(db) == Language::C,
     }
 }
 
@@ -170,7 +175,7 @@ pub fn attempt(
     .map_err(Rejection::Rule)?;
     let rewritten = program::rewritten(db, item, &after).ok_or(Rejection::FunctionLost)?;
     understood(db, item, source, &rewritten).map_err(Rejection::Problem)?;
-    let machine = &**db::charges(db, program::settings(db, item.main(db)));
+    let machine = program::costs_of(db, item.main(db));
     let at = span.start.saturating_sub(rewritten.start);
     let operand = candidate.is_operand().then_some(candidate.name.as_str());
     let places = parts(new, &version.test, operand, at);
@@ -197,7 +202,18 @@ pub fn attempt(
                     start: at,
                 })
             });
-            estimate(lowered, places, machine, profiled)
+            let model = estimate(lowered, places, machine, profiled);
+            match (source.language, settings.each_lane) {
+                (ir::Language::C, _) => Model {
+                    least: LEAST_OF_A_THREAD,
+                    ..model
+                },
+                (_, true) => Model {
+                    parted: model.special + machine.reconverge,
+                    ..model
+                },
+                (_, false) => model,
+            }
         });
     Ok(Offer {
         version,

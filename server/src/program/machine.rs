@@ -75,6 +75,24 @@ pub fn charges(db: &dyn Db, settings: Settings) -> Machine {
     machine::charges(db::machine(db, settings), lanes)
 }
 
+/// The costs of a thread by itself, on the processor with explicit groups.
+pub fn thread_charges(db: &dyn Db, settings: Settings) -> Machine {
+    let processor = db::processor(db, settings);
+    let name = processor.name.clone();
+    processor
+        .epic()
+        .map_or_else(Machine::default, |epic| epic.costs(name))
+}
+
+/// The costs of a file's operations: of a warp on the GPU, of C those of a thread.
+pub fn costs_of<'db>(db: &'db dyn Db, file: File) -> &'db Machine {
+    let settings = super::settings(db, file);
+    match file.language(db) {
+        super::Language::C => db::thread_charges(db, settings),
+        _ => db::charges(db, settings),
+    }
+}
+
 /// Returns the problems with a table of a machine, in the table.
 pub fn machine_problems(db: &dyn Db, file: File) -> Vec<ConfigProblem> {
     let problem = |one: &Problem| ConfigProblem {

@@ -2,12 +2,15 @@
 
 use super::model::{Action, Doing};
 use crate::derive::versions::Offer;
-use codegen::specialize::accept::{LEAST_SAVED, Model, Rule};
+use codegen::specialize::accept::{Model, Rule};
 use codegen::specialize::source::{Candidate, Refusal, Settings};
 use facts::cost::Machine;
 
 pub(super) const APPLY: &str = "version-on-zero";
 pub(super) const FAST: &str = "version-on-zero-fast";
+/// A guard in place, by which each lane chooses for itself.
+pub(super) const SKIP: &str = "skip-loads";
+pub(super) const SKIP_FAST: &str = "skip-loads-fast";
 /// The best set of versions of a whole function.
 pub(super) const SET: &str = "version-on-zero-set";
 pub(super) const REMOVE: &str = "remove-version";
@@ -18,10 +21,18 @@ pub(super) fn action(
     tried: Result<Offer, Refusal>,
     machine: &Machine,
     settings: Settings,
+    lanes: bool,
 ) -> Action {
     let name = &candidate.name;
-    let mut title = format!("Version on zero of `{name}`");
-    if id == FAST {
+    let killed = |offer: &Offer| offer.model.map_or(0, |model| model.memory_killed);
+    let killed = tried.as_ref().map_or(0, killed);
+    let mut title = match (settings.each_lane, killed) {
+        (false, _) => format!("Version on zero of `{name}`"),
+        (true, 0) => format!("Skip what is useless where `{name}` is zero"),
+        (true, 1) => format!("Skip an access to memory where `{name}` is zero"),
+        (true, count) => format!("Skip {count} accesses to memory where `{name}` is zero"),
+    };
+    if id == FAST || id == SKIP_FAST {
         title.push_str(", taking 0 * x for 0");
     }
     let mut out = Action::rewrite(id, title);
@@ -37,15 +48,32 @@ pub(super) fn action(
         }
     };
     let version = offer.version;
+    if settings.each_lane && lanes && killed == 0 {
+        out.quiet = true;
+        out.effect =
+            "no access to memory becomes useless, which is what a lane spares by itself".to_owned();
+        out.what = Doing::Refused {
+            reason: out.effect.clone(),
+        };
+        return out;
+    }
     out.effect = format!(
-        "copies {}; {} where `{name}` is zero in all lanes of a warp",
+        "{} {}; {} where `{name}` is zero{}",
+        match (settings.each_lane, version.fast_lines) {
+            (true, 0) => "guards",
+            _ => "copies",
+        },
         counted(version.lines),
         match version.fast_lines {
             0 => "nothing of them runs".to_owned(),
             lines => format!("{} instead", counted(lines) + " run"),
+        },
+        match settings.each_lane {
+            true => "",
+            false => " in all lanes of a warp",
         }
     );
-    if !priced(&mut out, offer.model, offer.probability, machine) {
+    if !priced(&mut out, offer.model, offer.probability, machine, lanes) {
         return out;
     }
     if version.absorbs {
@@ -55,6 +83,12 @@ pub(super) fn action(
     }
     if version.test.contains("WaveActiveAllTrue") {
         out.effect.push_str("; the vote needs shader model 6.0");
+    } else if settings.each_lane {
+        if lanes {
+            out.effect.push_str(
+                "; each lane chooses for itself, and spares the sectors that it alone reads; lanes of a warp that part wait for each other",
+            );
+        }
     } else if !version.test.contains("__all_sync") {
         out.effect
             .push_str("; a plain branch, as all lanes of a warp hold the same value");
@@ -73,9 +107,14 @@ pub(super) fn priced(
     model: Option<Model>,
     probability: Option<f64>,
     machine: &Machine,
+    lanes: bool,
 ) -> bool {
     let Some(model) = model else {
         return true;
+    };
+    let (of, zeros) = match lanes {
+        true => (" a warp", "zero warps"),
+        false => ("", "zeros"),
     };
     let figures = format!(
         "{:.0} cycles, {:.0} where it is zero, {:.0} for the check (estimate for {})",
@@ -88,7 +127,7 @@ pub(super) fn priced(
     match (known, model.break_even()) {
         (Some(known), _) if known.accepted(Rule::Corrected) => {
             out.title = format!(
-                "{} (saves {:.0} of {:.0} cycles a warp at {:.0} % zero warps, estimate for {})",
+                "{} (saves {:.0} of {:.0} cycles{of} at {:.0} % {zeros}, estimate for {})",
                 out.title,
                 known.saved(),
                 known.region,
@@ -99,7 +138,7 @@ pub(super) fn priced(
         }
         (Some(known), _) => {
             out.effect = format!(
-                "saves {:.0} cycles a warp at {:.0} % zero warps: {figures}; {}",
+                "saves {:.0} cycles{of} at {:.0} % {zeros}: {figures}; {}",
                 known.saved(),
                 known.probability * 100.0,
                 wanted(&known)
@@ -111,7 +150,7 @@ pub(super) fn priced(
         }
         (None, Some(share)) => {
             out.title = format!(
-                "{} (pays from {:.0} % zero warps, estimate for {})",
+                "{} (pays from {:.0} % {zeros}, estimate for {})",
                 out.title,
                 (share * 100.0).ceil(),
                 machine.name
@@ -133,7 +172,7 @@ pub(super) fn priced(
 /// Returns what a version must do that this one does not.
 fn wanted(model: &Model) -> String {
     match model.remaining() < model.threshold() {
-        true => format!("at least {LEAST_SAVED:.0} must be saved"),
+        true => format!("at least {:.0} must be saved", model.least),
         false => format!(
             "of a copy of {} blocks {:.0} % of the cycles must go, {:.0} % do",
             model.blocks,

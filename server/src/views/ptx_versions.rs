@@ -297,7 +297,13 @@ impl Trying<'_> {
             version.statements, version.fast_statements
         );
         let probability = self.share(candidate);
-        if !priced(&mut out, Some(version.model), probability, self.machine) {
+        if !priced(
+            &mut out,
+            Some(version.model),
+            probability,
+            self.machine,
+            true,
+        ) {
             return out;
         }
         if id == FAST {

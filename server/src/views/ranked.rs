@@ -63,7 +63,9 @@ pub(super) fn actions(
             tried => tried,
         };
         let Ok(offer) = &tried else {
-            refused.push(priced::action(APPLY, &candidate, tried, machine, settings));
+            refused.push(priced::action(
+                APPLY, &candidate, tried, machine, settings, true,
+            ));
             continue;
         };
         let Some(rank) = rank(offer) else { continue };
@@ -71,7 +73,7 @@ pub(super) fn actions(
             true => APPLY,
             false => FAST,
         };
-        let action = priced::action(id, &candidate, tried, machine, settings);
+        let action = priced::action(id, &candidate, tried, machine, settings, true);
         match action.what {
             Doing::Edit(_) if !promises => {}
             Doing::Edit(_) => ranked.push((rank, action)),
@@ -126,7 +128,7 @@ pub(super) fn offered(mut ranked: Vec<(f64, Action)>) -> Vec<Action> {
 }
 
 /// The greater, the better. `None`: there is no estimate.
-fn rank(offer: &Offer) -> Option<f64> {
+pub(super) fn rank(offer: &Offer) -> Option<f64> {
     worth(offer.model?, offer.probability)
 }
 

@@ -4,7 +4,8 @@
 //! rewritten function. Without a profile it is the share of warps with a zero from which on the version pays.
 
 use super::model::{Action, ActionKind, Doing};
-use super::priced::{APPLY, FAST, REMOVE, action};
+use super::priced::{APPLY, FAST, REMOVE, SKIP, SKIP_FAST, action};
+use super::ranked::rank;
 use crate::db::{self, Db, File, Item};
 use crate::derive::versions::{attempt, settings, with_source};
 use crate::program::{self, Language};
@@ -18,9 +19,10 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     if file.language(db) == Language::Ptx {
         return super::ptx_versions::actions(db, file, range);
     }
-    if file.language(db).c_dialect().is_none() || file.language(db) == Language::C {
+    if file.language(db).c_dialect().is_none() {
         return found;
     }
+    let lanes = file.language(db) != Language::C;
     let offset = range.start;
     if let Some(removal) = remove(text, offset) {
         let lines = removal.edit.1.lines().count();
@@ -48,12 +50,14 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             return;
         };
         let allowed = settings(db, file, item);
-        let machine = &**db::charges(db, program::settings(db, file));
+        let machine = program::costs_of(db, file);
         // The head of a function stands for all of it.
         let within = match range.is_empty() {
-            true if inside < function.signature_span.end => Some(function.span),
+            true if inside < function.signature_span.end => Some(function.span).filter(|_| lanes),
             true => None,
-            false => Some(Span::new(inside, range.end.saturating_sub(place.start))),
+            false => {
+                Some(Span::new(inside, range.end.saturating_sub(place.start))).filter(|_| lanes)
+            }
         };
         if let Some(within) = within {
             let best = super::ranked::actions(db, item, source, function, within, allowed, machine);
@@ -63,18 +67,35 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         let Some(candidate) = candidate_at(source, function, inside) else {
             return;
         };
-        let tried = attempt(db, item, source, function, &candidate, allowed);
-        if tried == Err(Refusal::Ieee) {
-            let permitted = Settings {
-                absorb: true,
-                ..allowed
-            };
-            let fast = attempt(db, item, source, function, &candidate, permitted);
-            found.push(action(APPLY, &candidate, tried, machine, allowed));
-            found.push(action(FAST, &candidate, fast, machine, permitted));
-        } else {
-            found.push(action(APPLY, &candidate, tried, machine, allowed));
+        let mut offered: Vec<(f64, Action)> = Vec::new();
+        let mut one = |id: &str, settings: Settings| {
+            let tried = attempt(db, item, source, function, &candidate, settings);
+            let ieee = tried == Err(Refusal::Ieee);
+            let gain = tried.as_ref().ok().and_then(rank);
+            let made = action(id, &candidate, tried, machine, settings, lanes);
+            offered.push((gain.unwrap_or(f64::NEG_INFINITY), made));
+            ieee
+        };
+        let mut offer = |ids: [&str; 2], settings: Settings| {
+            if one(ids[0], settings) {
+                let permitted = Settings {
+                    absorb: true,
+                    ..settings
+                };
+                one(ids[1], permitted);
+            }
+        };
+        let each_lane = Settings {
+            each_lane: true,
+            ..allowed
+        };
+        if lanes {
+            offer([APPLY, FAST], allowed);
         }
+        offer([SKIP, SKIP_FAST], each_lane);
+        // The better comes first.
+        offered.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        found.extend(offered.into_iter().map(|(_, action)| action));
     });
     found
 }
@@ -97,7 +118,7 @@ pub fn verdict(db: &dyn Db, file: File, item: Item<'_>, at: Span) -> Option<Stri
         let allowed = settings(db, file, item);
         let machine = &**db::charges(db, program::settings(db, file));
         let tried = attempt(db, item, source, function, &candidate, allowed);
-        let action = action(APPLY, &candidate, tried, machine, allowed);
+        let action = action(APPLY, &candidate, tried, machine, allowed, true);
         if !action.quiet {
             said = Some(match action.what {
                 Doing::Refused { reason } => format!("no version on zero: {reason}"),

@@ -393,6 +393,7 @@ fn versions_of_source(text: &str, whole: &Read, most: usize) -> Vec<String> {
         absorb: true,
         whole_warps: false,
         uniform: false,
+        each_lane: false,
     };
     let mut out = Vec::new();
     for (number, (_, _, item)) in whole.parsed.iter().enumerate() {

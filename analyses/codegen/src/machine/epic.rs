@@ -3,7 +3,8 @@
 
 use super::Quantity;
 use super::schema::Issue;
-use facts::cost::Work;
+use facts::cost::{Charge, Machine, Unit, Work};
+use smol_str::SmolStr;
 
 /// Cycles of what is called and not looked into.
 const CALL: f64 = 40.0;
@@ -27,6 +28,22 @@ impl Epic {
     #[must_use]
     pub fn of(&self, key: Issue) -> u32 {
         self.quantities[key as usize].value as u32
+    }
+
+    /// The latencies as costs of operations of a thread: what estimates of cycles count with.
+    #[must_use]
+    pub fn costs(&self, name: SmolStr) -> Machine {
+        let mut machine = Machine::new(name, |work| {
+            let cycles = self.cycles(work);
+            Charge {
+                cycles,
+                slots: f64::from(u8::from(cycles > 0.0)),
+                busy: cycles,
+                unit: Unit::Integer,
+            }
+        });
+        machine.simple = self.cycles(Work::Branch);
+        machine
     }
 
     /// Cycles from an operation's operands to its result, an estimate: quotients and roots as sequences of multiply-adds, calls

@@ -19,7 +19,7 @@ pub enum Rule {
 }
 
 /// Cycles a warp for one invocation of the item; estimates.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Model {
     /// Probability that all lanes hold zero, 0 to 1.
     pub probability: f64,
@@ -33,6 +33,26 @@ pub struct Model {
     pub blocks: usize,
     /// Memory operations of the region that are gone in the copy.
     pub memory_killed: usize,
+    /// What it costs a warp whose lanes take both paths, each for itself: the copy, and the point at which they meet again. 0
+    /// where a vote keeps them together.
+    pub parted: f64,
+    /// Cycles that must be saved, strictly.
+    pub least: f64,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Model {
+            probability: 0.0,
+            region: 0.0,
+            special: 0.0,
+            check: 0.0,
+            blocks: 0,
+            memory_killed: 0,
+            parted: 0.0,
+            least: LEAST_SAVED,
+        }
+    }
 }
 
 impl Model {
@@ -44,10 +64,11 @@ impl Model {
             self.check += costs.lost_overlap(slots / times) * times;
         }
     }
-    /// T_AZP, equation 5.
+    /// T_AZP, equation 5. Of lanes that choose for themselves each warp with a lane that is not zero is taken to part.
     #[must_use]
     pub fn versioned(&self) -> f64 {
-        self.probability * self.special + (1.0 - self.probability) * self.region + self.check
+        let slow = self.region + self.parted;
+        self.probability * self.special + (1.0 - self.probability) * slow + self.check
     }
     /// Cycles that the version saves; negative where it costs.
     #[must_use]
@@ -75,18 +96,18 @@ impl Model {
     }
     #[must_use]
     pub fn accepted(&self, rule: Rule) -> bool {
-        self.saved() > LEAST_SAVED
+        self.saved() > self.least
             && match rule {
                 Rule::Corrected => self.remaining() < self.threshold(),
                 Rule::Printed => self.fraction_saved() < self.threshold(),
             }
     }
-    /// The least probability above which the version is accepted, if it ever is: where `saved` is `LEAST_SAVED`. What
-    /// remains does not depend on it.
+    /// The least probability above which the version is accepted, if it ever is: where `saved` is `least`. What remains does
+    /// not depend on it.
     #[must_use]
     pub fn break_even(&self) -> Option<f64> {
-        let gain = self.region - self.special;
-        let wanted = (self.check + LEAST_SAVED) / gain;
+        let gain = self.region - self.special + self.parted;
+        let wanted = (self.check + self.parted + self.least) / gain;
         let enough = self.remaining() < self.threshold();
         (gain > 0.0 && wanted < 1.0 && enough).then_some(wanted)
     }
@@ -114,6 +135,7 @@ mod tests {
             check: 8.0,
             blocks: 1,
             memory_killed: 0,
+            ..Model::default()
         };
         near(model.versioned(), 263.0, 6);
         near(model.saved(), 245.0, 6);
@@ -173,6 +195,7 @@ mod tests {
                 check: 8.0,
                 blocks,
                 memory_killed,
+                ..Model::default()
             };
             near(model.versioned(), azp, 6);
             near(model.saved(), saved, 6);
@@ -198,6 +221,7 @@ mod tests {
                 check: number(40),
                 blocks: number(60) as usize,
                 memory_killed: number(8) as usize,
+                ..Model::default()
             };
             let at = |probability: f64| {
                 Model {

@@ -28,6 +28,7 @@ fn versions_in_the_source() {
                                 absorb,
                                 whole_warps: seed % 2 == 1,
                                 uniform: seed % 3 == 0,
+                                each_lane: false,
                             };
                             match version(&source, function, candidate, settings) {
                                 Ok(version) => {
@@ -115,6 +116,7 @@ const FREE: Settings = Settings {
     absorb: true,
     whole_warps: false,
     uniform: true,
+    each_lane: false,
 };
 
 /// Each operation of a zero, and what is left of it.

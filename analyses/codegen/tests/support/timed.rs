@@ -97,6 +97,7 @@ pub(crate) fn versioned(
         absorb: true,
         whole_warps: false,
         uniform: false,
+        each_lane: false,
     };
     for (number, (start, _, item)) in whole.parsed.iter().enumerate() {
         let source = whole.source(text, number);

@@ -174,6 +174,18 @@ impl Forward<'_> {
                         // Memory: stored as before, with the shorter value.
                         simple.keep = true;
                         simple.uses.extend(mentioned(names, left));
+                        let droppable = self.removable(&source.effects(names, right))
+                            && self.removable(&source.effects(names, left));
+                        if droppable
+                            && value.derived
+                            && op.is_some_and(|op| self.changes_nothing(op, &to, right, value.abs))
+                        {
+                            // A silent store: the memory holds that already.
+                            simple.keep = false;
+                            simple.noop = true;
+                            let kind = NodeKind::Simple(simple);
+                            return node(stmt, kind, Vec::new(), original, 0);
+                        }
                     }
                     Some((id, all)) => {
                         let droppable = self.removable(&source.effects(names, right));
@@ -191,27 +203,14 @@ impl Forward<'_> {
                                 let derived = old.derived || value.derived;
                                 let after = self.folder.combined(*op, before, value.abs, &to);
                                 let from = source.type_of_expr(names, right, 0);
-                                let free = self.folder.zeros == super::super::Zeros::Absorb
-                                    || !to.number().is_some_and(|n| n.0.is_float())
-                                        && !from.number().is_some_and(|n| n.0.is_float());
                                 let numbers = to.number().is_some() && from.number().is_some();
-                                let nothing = numbers
-                                    && droppable
-                                    && free
+                                let zero_stays = *op == BinaryOp::Mul
+                                    && before.all() == Some(0.0)
+                                    && self.is_free(&to, &from);
+                                let nothing = droppable
                                     && derived
-                                    && match op {
-                                        BinaryOp::Add
-                                        | BinaryOp::Sub
-                                        | BinaryOp::BitOr
-                                        | BinaryOp::BitXor
-                                        | BinaryOp::Shl
-                                        | BinaryOp::Shr => value.abs.all() == Some(0.0),
-                                        BinaryOp::Mul => {
-                                            value.abs.all() == Some(1.0)
-                                                || before.all() == Some(0.0)
-                                        }
-                                        _ => false,
-                                    };
+                                    && (numbers && zero_stays
+                                        || self.changes_nothing(*op, &to, right, value.abs));
                                 if nothing {
                                     if let Some(known) = env.get_mut(&id) {
                                         known.derived = true;
@@ -301,6 +300,31 @@ impl Forward<'_> {
             }
             _ => verbatim(env),
         }
+    }
+
+    /// Neither is a floating-point number, or zeros are taken for what they seem.
+    fn is_free(&self, to: &Ty, from: &Ty) -> bool {
+        self.folder.zeros == super::super::Zeros::Absorb
+            || !to.number().is_some_and(|n| n.0.is_float())
+                && !from.number().is_some_and(|n| n.0.is_float())
+    }
+
+    /// `x op= right` leaves `x` as it is.
+    fn changes_nothing(&self, op: BinaryOp, to: &Ty, right: &Expr, value: Abs) -> bool {
+        let from = self.folder.source.type_of_expr(self.folder.names, right, 0);
+        let numbers = to.number().is_some() && from.number().is_some();
+        numbers
+            && self.is_free(to, &from)
+            && match op {
+                BinaryOp::Add
+                | BinaryOp::Sub
+                | BinaryOp::BitOr
+                | BinaryOp::BitXor
+                | BinaryOp::Shl
+                | BinaryOp::Shr => value.all() == Some(0.0),
+                BinaryOp::Mul => value.all() == Some(1.0),
+                _ => false,
+            }
     }
 
     fn store(&self, env: &mut Env, id: VarId, left: &Expr, abs: Abs, derived: bool, value: &Expr) {

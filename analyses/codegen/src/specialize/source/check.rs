@@ -6,7 +6,8 @@
 //! 3. the check asks nothing but whether what is named is zero, for all lanes where it votes, and stands before both paths;
 //! 4. what is declared before the check is assigned on the fast path wherever it is on the slow one;
 //! 5. the fast path assigns nothing that the slow one does not;
-//! 6. effects at the top of the region (stores, unknown calls, ends of lanes, jumps) are on the fast path, in order.
+//! 6. effects at the top of the region (stores, unknown calls, ends of lanes, jumps) are on the fast path, in order, but for
+//!    stores by operators that store what is there already where what is added is made of the zero (`p[i] |= x`).
 //!
 //! Names are compared by spelling; a name that is declared in both a path and around it is taken for the outer one.
 
@@ -128,16 +129,34 @@ pub fn check(
         at += 1;
     }
     let condition_end = closing(&tokens, at + 1).ok_or(Violation::NotThere)?;
-    let mut condition = &tokens[at + 2..condition_end];
-    let negated = is(condition, 0, "!");
-    if negated {
-        condition = &condition[1..];
-    }
-    if !asks(condition, &name) {
-        let text: Vec<&str> = condition.iter().map(|t| t.text.as_str()).collect();
-        return Err(Violation::Test(name, text.join(" ")));
-    }
+    let mut condition = tokens[at + 2..condition_end].to_vec();
     let first_end = closing(&tokens, condition_end + 1).ok_or(Violation::NotThere)?;
+    // The slow path alone stands under the opposite of the test.
+    let negated = !is(&tokens, first_end + 1, "else");
+    let text: Vec<&str> = condition.iter().map(|t| t.text.as_str()).collect();
+    let wrong = Violation::Test(name.clone(), text.join(" "));
+    let unequal = condition.iter().filter(|token| token.text == "!=").count();
+    match (negated, is(&condition, 0, "!"), unequal) {
+        (false, true, 0) if !asks(&condition, &name) => return Err(Violation::NotThere),
+        (false, _, 0) => {}
+        (true, false, 0) => return Err(Violation::NotThere),
+        (true, true, 0) => drop(condition.remove(0)),
+        (true, false, 1)
+            if condition
+                .iter()
+                .all(|token| token.text != "&&" && token.text != "||") =>
+        {
+            for token in &mut condition {
+                if token.text == "!=" {
+                    "==".clone_into(&mut token.text);
+                }
+            }
+        }
+        _ => return Err(wrong),
+    }
+    if !asks(&condition, &name) {
+        return Err(wrong);
+    }
     let (fast, slow): (&[Tok], &[Tok]) = if negated {
         if first_end + 1 != tokens.len() {
             return Err(Violation::NotThere);
@@ -176,7 +195,7 @@ pub fn check(
     if let Some(name) = added.first() {
         return Err(Violation::Added((*name).clone()));
     }
-    effects_kept(slow, fast, harmless)
+    effects_kept(slow, fast, &tainted(slow, &name), harmless)
 }
 
 /// `WaveActiveAllTrue(test)` or `__all_sync(mask, test)`, or the test alone, which every lane may answer for itself; and it
@@ -453,13 +472,49 @@ fn leaves(tokens: &[Tok]) -> bool {
     })
 }
 
+/// Something that others see.
+struct Effect {
+    text: String,
+    /// `p[i] |= x` stores what is there already, where `x` is made of what is zero.
+    may_be_silent: bool,
+}
+
+/// What is tested, and the variables that are made of it in a path.
+fn tainted(path: &[Tok], name: &str) -> FxHashSet<String> {
+    let words = toks(name).into_iter();
+    let words = words.filter(|token| token.kind == TokenKind::Ident);
+    let mut out: FxHashSet<String> = words.map(|token| token.text).collect();
+    for at in 0..path.len() {
+        if ASSIGN.contains(&path[at].text.as_str())
+            && names_any(&path[at..], &out)
+            && let Some(name) = lvalue(path, at)
+        {
+            out.insert(path[name].text.clone());
+        }
+    }
+    out
+}
+
+/// One of some names stands before the end of the statement.
+fn names_any(tokens: &[Tok], names: &FxHashSet<String>) -> bool {
+    let statement = tokens.iter().take_while(|token| token.text != ";");
+    statement
+        .into_iter()
+        .any(|token| names.contains(&token.text))
+}
+
 /// What a path does at its top, outside of inner statements with a head.
 fn top_effects(
     tokens: &[Tok],
     locals: &dyn Fn(&str) -> bool,
+    tainted: &FxHashSet<String>,
     harmless: &dyn Fn(&str) -> bool,
-) -> Vec<String> {
+) -> Vec<Effect> {
     let mut found = Vec::new();
+    let certain = |text: String| Effect {
+        text,
+        may_be_silent: false,
+    };
     let mut at = 0;
     while at < tokens.len() {
         let token = &tokens[at];
@@ -478,18 +533,18 @@ fn top_effects(
                 at = skip_statement(tokens, at + 1);
                 continue;
             }
-            "return" | "break" | "continue" | "discard" => found.push(token.text.clone()),
+            "return" | "break" | "continue" | "discard" => found.push(certain(token.text.clone())),
             _ => {}
         }
         let next = tokens.get(at + 1).map_or("", |t| t.text.as_str());
         if token.kind == TokenKind::Ident && next == "(" {
             let method = at >= 1 && matches!(tokens[at - 1].text.as_str(), "." | "->");
             if !harmless(&token.text) && !token.kind.is_keyword() {
-                found.push(if method {
+                found.push(certain(if method {
                     format!(".{}(", token.text)
                 } else {
                     format!("{}(", token.text)
-                });
+                }));
             }
         }
         if ASSIGN.contains(&token.text.as_str())
@@ -500,7 +555,13 @@ fn top_effects(
                 .get(name + 1)
                 .is_some_and(|t| t.text == "[" || t.text == "->");
             if element {
-                found.push(format!("{}[", tokens[name].text));
+                found.push(Effect {
+                    text: format!("{}[", tokens[name].text),
+                    may_be_silent: matches!(
+                        token.text.as_str(),
+                        "|=" | "^=" | "+=" | "-=" | "<<=" | ">>="
+                    ) && names_any(&tokens[at..], tainted),
+                });
             }
         }
         at += 1;
@@ -539,21 +600,22 @@ fn skip_statement(tokens: &[Tok], at: usize) -> usize {
 fn effects_kept(
     slow: &[Tok],
     fast: &[Tok],
+    tainted: &FxHashSet<String>,
     harmless: &dyn Fn(&str) -> bool,
 ) -> Result<(), Violation> {
     // Arrays that the path itself declares are its own.
     let own = declared_in(slow);
     let local = |name: &str| own.contains(name);
-    let wanted = top_effects(slow, &local, harmless);
-    let kept = top_effects(fast, &local, harmless);
+    let wanted = top_effects(slow, &local, tainted, harmless);
+    let kept = top_effects(fast, &local, tainted, harmless);
+    // A store of what is there already may go, and stays where it does no harm.
+    let certain = wanted.into_iter().filter(|effect| !effect.may_be_silent);
     let mut at = 0;
-    for effect in wanted {
-        match kept[at.min(kept.len())..]
-            .iter()
-            .position(|one| *one == effect)
-        {
+    for effect in certain {
+        let mut rest = kept[at.min(kept.len())..].iter();
+        match rest.position(|one| one.text == effect.text) {
             Some(found) => at += found + 1,
-            None => return Err(Violation::Effect(effect)),
+            None => return Err(Violation::Effect(effect.text)),
         }
     }
     Ok(())

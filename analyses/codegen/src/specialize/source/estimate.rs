@@ -192,15 +192,6 @@ pub fn parts(text: &str, test: &str, operand: Option<&str>, start: u32) -> Optio
         inside.map(|(from, length)| Span::new(from as u32, (from + length) as u32).shifted(start));
     let check = Span::new(at as u32, (at + test.len()) as u32);
     let end = text.len() as u32;
-    let negated = text.get(..at)?.ends_with('!');
-    if negated {
-        return Some(Parts {
-            check: check.shifted(start),
-            operand,
-            fast: Span::at(end).shifted(start),
-            slow: Span::new(check.end, end).shifted(start),
-        });
-    }
     let tokens = syntax::c_family::lexer::lex_fragment(text.get(check.end as usize..)?);
     let rest = text.get(check.end as usize..)?;
     let mut depth = 0;
@@ -220,5 +211,11 @@ pub fn parts(text: &str, test: &str, operand: Option<&str>, start: u32) -> Optio
             _ => {}
         }
     }
-    None
+    // Nothing is left of the fast path.
+    Some(Parts {
+        check: check.shifted(start),
+        operand,
+        fast: Span::at(end).shifted(start),
+        slow: Span::new(check.end, end).shifted(start),
+    })
 }

@@ -89,6 +89,8 @@ pub struct Settings {
     pub whole_warps: bool,
     /// All lanes of a warp hold the same value: a plain branch does what a vote would.
     pub uniform: bool,
+    /// Each lane chooses for itself, by a plain branch; nothing in the region may depend on who else is there.
+    pub each_lane: bool,
 }
 
 /// Why a variable is not versioned.

@@ -252,7 +252,7 @@ pub fn version(
     if source.item.file != syntax::FileId::MAIN {
         return Err(Refusal::Elsewhere);
     }
-    if source.language == Language::Hlsl && !settings.uniform {
+    if source.language == Language::Hlsl && !settings.uniform && !settings.each_lane {
         let older = ["tex2D(", "texCUBE(", "tex2Dlod(", "technique "];
         if let Some(word) = older.into_iter().find(|word| source.text.contains(word)) {
             return Err(Refusal::Older(word.trim_end_matches(['(', ' '])));
@@ -581,6 +581,12 @@ impl Around<'_> {
             return Err(Refusal::Unknown(unknown));
         }
         let together = settings.whole_warps || settings.uniform;
+        if settings.each_lane && effects.derivative {
+            return Err(Refusal::Derivative(name.clone()));
+        }
+        if settings.each_lane && effects.cross_lane {
+            return Err(Refusal::CrossLane { lines });
+        }
         if effects.cross_lane && source.language != Language::Hlsl && !together {
             return Err(Refusal::CrossLane { lines });
         }

@@ -99,13 +99,15 @@ fn at_mark(text: &str, lines: &[Line<'_>], mark: usize, name: &str) -> Option<Re
     let kind = |at: usize| tokens.get(at).map_or(TokenKind::Eof, |token| token.kind);
     let word = |token: &RawToken| rest.get(token.start as usize..token.end as usize);
     let condition = matching(&tokens, 1, TokenKind::LParen, TokenKind::RParen)?;
-    let negated = kind(2) == TokenKind::Bang;
-    let test = rest.get(
-        tokens.get(if negated { 3 } else { 2 })?.start as usize
-            ..tokens.get(condition)?.start as usize,
-    )?;
     let first = matching(&tokens, condition + 1, TokenKind::LBrace, TokenKind::RBrace)?;
-    let (open, close) = if negated {
+    // Where nothing is left of the fast path there is the slow one alone.
+    let alone = tokens.get(first + 1).and_then(word) != Some("else");
+    let test = rest.get(
+        tokens
+            .get(2 + usize::from(alone && kind(2) == TokenKind::Bang))?
+            .start as usize..tokens.get(condition)?.start as usize,
+    )?;
+    let (open, close) = if alone {
         (condition + 1, first)
     } else {
         let other = tokens.get(first + 1)?;

@@ -58,6 +58,7 @@ fn versioned(dialect: Dialect, marked: &str, settings: Settings) -> Result<Strin
 const FAST: Settings = Settings {
     absorb: true,
     uniform: false,
+    each_lane: false,
     whole_warps: false,
 };
 

@@ -82,7 +82,7 @@ impl Around<'_> {
         slow.extend(moved);
         let slow_text = source.edited(span, &slow).ok_or_else(broken)?;
         let vote = match source.language {
-            _ if settings.uniform => format!("({test})"),
+            _ if settings.uniform || settings.each_lane => format!("({test})"),
             Language::Hlsl => format!("WaveActiveAllTrue({test})"),
             _ if settings.whole_warps => format!("__all_sync(0xffffffff, {test})"),
             _ => format!("__all_sync(__activemask(), {test})"),
@@ -103,10 +103,21 @@ impl Around<'_> {
             format!("{text}{newline}")
         };
         let empty = tokenless(&fast_text);
-        if empty {
+        let plain = settings.uniform || settings.each_lane;
+        // `x != 0` of a plain test of one number.
+        let compared = candidate.name.contains(['&', '|', '=', '<', '>', '!', '?']);
+        let otherwise =
+            plain && !compared && test.matches("==").count() == 1 && !test.contains("all(");
+        let vote = match empty && otherwise {
+            true => vote.replace("==", "!="),
+            false => vote,
+        };
+        if empty && otherwise {
+            out.push_str(&format!("{indent}if {vote}{open}"));
+        } else if empty {
             out.push_str(&format!("{indent}if (!{vote}){open}"));
         } else {
-            let condition = match settings.uniform {
+            let condition = match plain {
                 true => vote.clone(),
                 false => format!("({vote})"),
             };

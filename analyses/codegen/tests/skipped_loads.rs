@@ -1,0 +1,169 @@
+//! Loads that cannot matter, guarded in place: the examples of Bratt, Settle and Connors, by the accesses that are executed.
+
+#[path = "support/read.rs"]
+mod read;
+
+use ir::{Inst, Language, Module, Op};
+use lockstep_codegen::specialize::source::{
+    Settings, candidate_at, check, functions_of, harmless, version,
+};
+use oracle::interp::{self, AccessKind, Buffer, Instance, Launch, Observer};
+use read::read;
+
+const EACH: Settings = Settings {
+    absorb: false,
+    whole_warps: false,
+    uniform: false,
+    each_lane: true,
+};
+
+/// The text with the statement at `|` guarded.
+fn guarded(text: &str) -> String {
+    let at = text.find('|').expect("a cursor");
+    let text = text.replacen('|', "", 1);
+    let read = read(&text, Language::C);
+    let (start, _, item) = &read.parsed[0];
+    let source = read.source(&text, 0);
+    let function = functions_of(item)[0];
+    let candidate = candidate_at(&source, function, at as u32 - start).expect("a definition");
+    let made = version(&source, function, &candidate, EACH).unwrap_or_else(|why| panic!("{why}"));
+    let (span, new) = &made.edit;
+    let mut after = text.clone();
+    after.replace_range(span.start as usize..span.end as usize, new);
+    check::check(&text, &after, (*span, new.len()), &|name| {
+        harmless(&source, name)
+    })
+    .unwrap_or_else(|violation| panic!("{violation}\n{after}"));
+    after
+}
+
+/// Loads and stores of buffers.
+struct Accesses<'a> {
+    module: &'a Module,
+    loads: u64,
+    stores: u64,
+}
+
+impl Observer for Accesses<'_> {
+    fn memory(
+        &mut self,
+        instance: &Instance<'_>,
+        inst: Inst,
+        kind: AccessKind,
+        _: &[u64],
+        mask: u64,
+    ) {
+        let op = &self.module.functions[instance.function as usize].insts[inst].op;
+        assert!(matches!(op, Op::Load(_) | Op::Store(_)));
+        match kind {
+            AccessKind::Load => self.loads += u64::from(mask.count_ones()),
+            _ => self.stores += u64::from(mask.count_ones()),
+        }
+    }
+}
+
+/// Runs a function on its buffers; what they hold behind it, loads and stores.
+fn run(text: &str, buffers: &[&[u32]]) -> (Vec<Vec<u32>>, u64, u64) {
+    let (modules, problems) = read(text, Language::C).lowered();
+    assert_eq!((modules.len(), problems), (1, 0), "{text}");
+    let module = &modules[0];
+    let mut launch = Launch::for_function(&module.functions[0], 1, 0);
+    launch.block = [1, 1, 1];
+    launch.grid = [1, 1, 1];
+    for (buffer, content) in launch.buffers.iter_mut().zip(buffers) {
+        *buffer = Buffer::of_u32(content.iter().copied());
+    }
+    let mut seen = Accesses {
+        module,
+        loads: 0,
+        stores: 0,
+    };
+    let outcome = interp::run_with(module, &launch, &mut seen, &());
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    let words = outcome.buffers.iter().take(buffers.len());
+    (
+        words.map(|buffer| buffer.words().to_vec()).collect(),
+        seen.loads,
+        seen.stores,
+    )
+}
+
+/// TV-1, Figure 2.
+#[test]
+fn a_product_with_zero_needs_no_other_operand() {
+    let text = "void mul(int *X, const int *A, const int *B, const int *C) {
+    for (int i = 0; i < 4; i++) {
+        int |a = A[i];
+        X[i] = a * (B[i] + C[i]);
+    }
+}
+";
+    let after = guarded(text);
+    let input: [&[u32]; 4] = [&[9; 4], &[0, 5, 0, 7], &[1, 2, 3, 4], &[5, 6, 7, 8]];
+    let (before, loads, stores) = run(&text.replace('|', ""), &input);
+    assert_eq!((loads, stores), (12, 4));
+    let (now, loads, stores) = run(&after, &input);
+    assert_eq!(now, before, "{after}");
+    assert_eq!(now[0], [0, 40, 0, 84]);
+    // A four times, B and C where A is not zero; the zero is stored all the same.
+    assert_eq!((loads, stores), (8, 4));
+}
+
+/// TV-2, Figure 6, of 126.gcc.
+#[test]
+fn stores_of_what_is_there_go_with_their_loads() {
+    let with = |cursor: [&str; 2]| {
+        format!(
+            "void live(unsigned *start, unsigned *end, const unsigned *fresh) {{
+    for (int j = 0; j < 4; j++) {{
+        unsigned {}f = fresh[j];
+        unsigned {}x = f & ~end[j];
+        start[j] |= x;
+        end[j] |= x;
+    }}
+}}
+",
+            cursor[0], cursor[1]
+        )
+    };
+    let input: [&[u32]; 3] = [&[0; 4], &[1, 2, 2, 3], &[0, 0, 6, 0]];
+    let (before, loads, stores) = run(&with(["", ""]), &input);
+    assert_eq!((loads, stores), (16, 8));
+    assert_eq!(before[0], [0, 0, 4, 0]);
+    assert_eq!(before[1], [1, 2, 6, 3]);
+    let first = guarded(&with(["|", ""]));
+    let (now, loads, stores) = run(&first, &input);
+    assert_eq!(now, before, "{first}");
+    // Each `fresh`, and of the third element `end` for the complement, `start` and `end` for the sums.
+    assert_eq!((loads, stores), (4 + 3, 2), "{first}");
+    // Behind the second trigger the tail alone is spared.
+    let second = guarded(&with(["", "|"]));
+    let (now, loads, stores) = run(&second, &input);
+    assert_eq!(now, before, "{second}");
+    assert_eq!((loads, stores), (8 + 2, 2), "{second}");
+}
+
+/// A sum with zero is no zero of its own sign: floats are left alone unless the language permits it.
+#[test]
+fn floats_keep_their_zeros() {
+    let text = "void add(float *o, const float *a, const float *b) {
+    for (int i = 0; i < 4; i++) {
+        float |f = a[i];
+        o[i] += f * b[i];
+    }
+}
+";
+    let at = text.find('|').expect("a cursor");
+    let text = text.replacen('|', "", 1);
+    let read = read(&text, Language::C);
+    let (start, _, item) = &read.parsed[0];
+    let source = read.source(&text, 0);
+    let function = functions_of(item)[0];
+    let candidate = candidate_at(&source, function, at as u32 - start).expect("a definition");
+    assert!(version(&source, function, &candidate, EACH).is_err());
+    let free = Settings {
+        absorb: true,
+        ..EACH
+    };
+    assert!(version(&source, function, &candidate, free).is_ok());
+}
