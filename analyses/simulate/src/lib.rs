@@ -7,3 +7,4 @@
 //! an edit: nothing; equal texts and arguments give equal outcomes.
 
 pub mod ia64;
+pub mod predictor;
