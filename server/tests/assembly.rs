@@ -282,3 +282,116 @@ fn another_processor_waits_other_cycles() {
         "{wrong} {all}"
     );
 }
+
+/// Loads every line of a buffer twice; a branch is taken as the elements say.
+const WALK: &str = "\t.text
+\t.global walk
+\t.proc walk
+walk:
+\tmov r9 = ar.lc
+\tmov r14 = r32
+\tmov r8 = 0
+\tadd r10 = -1, r33 ;;
+\tmov ar.lc = r10 ;;
+.Lloop:
+\tld4 r15 = [r14], 4 ;;
+\tcmp.ne p6, p7 = r15, r0
+(p7)\tbr.cond.dpnt .Lnext ;;
+\tadd r8 = 1, r8 ;;
+.Lnext:
+\tbr.cloop.sptk .Lloop ;;
+\tmov ar.lc = r9
+\tbr.ret.sptk.many b0 ;;
+\t.endp walk
+";
+
+#[test]
+fn a_machine_with_caches_and_a_predictor_counts_what_is_lost() {
+    let place = Place::new("sim-caches");
+    let file = place.file("walk.s", WALK);
+    let values: Vec<&str> = (0..64).map(|at| ["0", "1"][at % 2]).collect();
+    let buffer = format!("i32:{}", values.join(","));
+    let run = |machine: &str, format: &str| {
+        let arguments = [
+            "sim",
+            &file,
+            "--item",
+            "walk",
+            "--arg",
+            &buffer,
+            "--arg",
+            "64",
+            "--machine",
+            machine,
+            "--format",
+            format,
+        ];
+        lockstep(&arguments)
+    };
+    let plain = json(&run("itanium", "json"));
+    assert_eq!(plain["r8"], 32);
+    assert!(
+        plain["memory"].is_null() && plain["branches"].is_null(),
+        "{plain}"
+    );
+    // 256 bytes are eight lines of 32, four of the second level's; the compare waits for each.
+    let paper = json(&run("bratt2001", "json"));
+    assert_eq!(paper["r8"], 32);
+    let memory = &paper["memory"];
+    assert_eq!(
+        memory["levels"][0],
+        serde_json::json!({ "accesses": 64, "misses": 8 })
+    );
+    assert_eq!(
+        memory["levels"][1],
+        serde_json::json!({ "accesses": 8, "misses": 4 })
+    );
+    assert_eq!(memory["stalls"], 4 * 12 + 4 * 100);
+    assert_eq!(memory["lines"][0]["line"], 11);
+    let branches = &paper["branches"];
+    assert_eq!(branches["executed"], 128);
+    let cycles = |run: &serde_json::Value| run["cycles"].as_u64().unwrap_or(0);
+    let wrong = branches["mispredicted"].as_u64().unwrap_or(0);
+    assert!(wrong > 0, "{paper}");
+    assert_eq!(
+        cycles(&paper),
+        cycles(&plain) + 4 * 12 + 4 * 100 + 8 * wrong
+    );
+    let told = run("bratt2001", "text");
+    for part in [
+        "cycles on bratt2001 (estimate: instructions are there when they are needed)",
+        "level 1: 64 accesses, 8 misses (12.5 %)",
+        "448 cycles waited for misses",
+        "line 11: 8 of 64 accesses miss, 448 cycles waited",
+        "128 branches, ",
+    ] {
+        assert!(
+            text(&told).contains(part),
+            "{part} is not in {}",
+            text(&told)
+        );
+    }
+    let told = run("itanium", "text");
+    assert!(text(&told).contains("(estimate: caches hit, branches are predicted)"));
+    // A table of one's own; what is wrong in it is told with its place.
+    let own = "kind = \"epic\"\nname = \"small\"\nbase = \"itanium\"\n[cache]\nl1_sets = 2\nl1_ways = 1\nl1_line = 16\n";
+    let own = place.file("small.toml", own);
+    let small = json(&run(&own, "json"));
+    assert_eq!(small["memory"]["levels"][0]["misses"], 16);
+    assert_eq!(small["memory"]["stalls"], 16 * 148, "{small}");
+    let wrong = place.file(
+        "wrong.toml",
+        "kind = \"epic\"\nbase = \"itanium\"\n[cache]\nl1_sets = 3\n",
+    );
+    let told = run(&wrong, "text");
+    assert_eq!(told.status.code(), Some(2));
+    assert!(
+        errors(&told).contains("wrong.toml:4:11: `l1_sets` is a power of two"),
+        "{}",
+        errors(&told)
+    );
+    let shown = lockstep(&["machine", "show", "bratt2001"]);
+    assert!(text(&shown).contains("\npredictor: ") && text(&shown).contains("gshare"));
+    let shown = lockstep(&["machine", "show", "itanium2", "--format", "json"]);
+    assert!(json(&shown)["values"]["cache"].is_null());
+}

@@ -6,5 +6,6 @@
 //! registers with them. Tests use it, the runs that a person asks for, and re-bundling, which is given its clock. Recomputed on
 //! an edit: nothing; equal texts and arguments give equal outcomes.
 
+pub mod cache;
 pub mod ia64;
 pub mod predictor;

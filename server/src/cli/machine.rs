@@ -2,7 +2,8 @@
 
 use super::{CliError, DataFormat, MachineArgs, MachineCommand};
 use crate::host;
-use codegen::machine::{self, Table};
+use codegen::machine::schema::Field;
+use codegen::machine::{self, Quantity, Table};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -35,7 +36,7 @@ fn list(format: DataFormat) -> Result<u8, CliError> {
             .base
             .as_ref()
             .map_or(String::new(), |base| format!("  (from {base})"));
-        writeln!(out, "{:<12} {}{base}", table.name, table.title)?;
+        writeln!(out, "{:<15} {}{base}", table.name, table.title)?;
     }
     Ok(0)
 }
@@ -48,7 +49,7 @@ fn order(name: &str) -> (String, u32) {
 }
 
 /// A table by its name, or a file.
-fn table(name: &str) -> Result<(Arc<Table>, bool), CliError> {
+pub(super) fn table(name: &str) -> Result<(Arc<Table>, bool), CliError> {
     if let Some(table) = machine::named(name) {
         return Ok((table, true));
     }
@@ -86,13 +87,14 @@ fn show(name: &str, format: DataFormat) -> Result<u8, CliError> {
 
 fn as_json(table: &Table) -> Value {
     let mut sections = Map::new();
-    for (section, _) in table.schema().sections {
+    let sections_of = table.schema().sections.iter();
+    for (section, _) in sections_of.filter(|(section, _)| table.has(section)) {
         let mut rows = Map::new();
         for (field, quantity) in table.quantities().filter(|(f, _)| f.section == *section) {
             rows.insert(
                 field.name.to_owned(),
                 json!({
-                    "value": quantity.value,
+                    "value": value(field, quantity),
                     "unit": field.unit,
                     "is": quantity.label.name(),
                     "source": quantity.source.as_str(),
@@ -119,9 +121,18 @@ fn as_json(table: &Table) -> Value {
     })
 }
 
+/// A number, or the word that it stands for.
+fn value(field: &Field, quantity: &Quantity) -> Value {
+    match field.words.get(quantity.value as usize) {
+        Some(word) => json!(word),
+        None => json!(quantity.value),
+    }
+}
+
 fn text(out: &mut impl Write, table: &Table) -> std::io::Result<()> {
     writeln!(out, "{} · {}", table.name, table.title)?;
-    for (section, says) in table.schema().sections {
+    let sections = table.schema().sections.iter();
+    for (section, says) in sections.filter(|(section, _)| table.has(section)) {
         writeln!(out, "\n{section}: {says}")?;
         for (field, quantity) in table.quantities().filter(|(f, _)| f.section == *section) {
             let of = match quantity.of == table.name {
@@ -132,7 +143,10 @@ fn text(out: &mut impl Write, table: &Table) -> std::io::Result<()> {
                 out,
                 "  {:<20} {:>8} {:<16} {:<8}  {:<14}  {}",
                 field.name,
-                quantity.value,
+                match field.words.get(quantity.value as usize) {
+                    Some(word) => (*word).to_owned(),
+                    None => quantity.value.to_string(),
+                },
                 field.unit,
                 quantity.label.name(),
                 format!("{}{of}", quantity.source),

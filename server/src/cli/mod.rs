@@ -387,8 +387,9 @@ struct SimArgs {
     /// and f64
     #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
     arguments: Vec<String>,
-    /// Processor whose cycles are counted: `itanium` or `itanium2`
-    #[arg(long, default_value = "itanium2")]
+    /// Processor whose cycles are counted: a name of `lockstep machine list`, or a table; caches and a predictor count where it
+    /// has them
+    #[arg(long, value_name = "NAME|FILE", default_value = "itanium2")]
     machine: String,
     /// Number of instructions after which execution stops
     #[arg(long, default_value_t = 100_000_000)]

@@ -1,13 +1,18 @@
 //! `lockstep sim`: a function of IA-64 assembly on the simulator, with the cycles of a processor.
 
+use super::machine::table;
 use super::{CliError, DataFormat, SimArgs};
+use crate::derive::timing::timing;
 use crate::documents::line_column;
 use crate::host;
 use ir::Type;
 use oracle::interp::simple::{DescribedArgument, DescribedValue, show};
 use serde_json::{Value, json};
 use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Timing, run};
+use simulate::predictor::{Counts, Outcome as Predicted};
+use std::cmp::Reverse;
 use std::io::Write;
+use std::path::Path;
 use syntax::LineIndex;
 
 /// A buffer that was given.
@@ -19,12 +24,7 @@ struct Buffer {
 
 pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
     let text = host::read(&args.file)?.text;
-    let Some(timing) = Timing::named(&args.machine) else {
-        return Err(CliError::Usage(format!(
-            "`{}` is no machine that is simulated; `itanium` and `itanium2` are",
-            args.machine
-        )));
-    };
+    let timing = processor(&args.machine)?;
     let document = syntax::ia64::parse(&text);
     let (program, problems) = Program::new(&document, &text);
     let lines = LineIndex::new(&text);
@@ -91,12 +91,35 @@ pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
     let mut out = std::io::stdout().lock();
     match args.format {
         DataFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, &as_json(args, &outcome, &changed))?;
+            let all = as_json(args, &program, &outcome, &changed);
+            serde_json::to_writer_pretty(&mut out, &all)?;
             writeln!(out)?;
         }
-        DataFormat::Text => told(&mut out, args, &outcome, &changed)?,
+        DataFormat::Text => told(&mut out, args, &program, &outcome, &changed)?,
     }
     Ok(u8::from(!outcome.violations.is_empty()))
+}
+
+/// The processor of a name, or of a table in a file.
+fn processor(name: &str) -> Result<Timing, CliError> {
+    let not_simulated = || {
+        let known = codegen::machine::tables().iter();
+        let names: Vec<String> = known
+            .filter(|table| timing(table).is_some())
+            .map(|table| format!("`{}`", table.name))
+            .collect();
+        CliError::Usage(format!(
+            "`{name}` is no machine that is simulated: those are {}, and tables of yours that begin with them",
+            names.join(", ")
+        ))
+    };
+    if codegen::machine::named(name).is_none() && !Path::new(name).is_file() {
+        return Err(not_simulated());
+    }
+    match table(name)? {
+        (table, true) => timing(&table).ok_or_else(not_simulated),
+        (_, false) => Err(CliError::Usage(format!("{name}: not a whole table"))),
+    }
 }
 
 fn elements(element: Type, bytes: &[u8]) -> Vec<String> {
@@ -119,11 +142,49 @@ fn elements(element: Type, bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-fn as_json(args: &SimArgs, outcome: &Outcome, changed: &[(usize, &Buffer, Vec<u8>)]) -> Value {
+/// The lines with mispredictions, those with most first: executions, taken ones, mispredictions.
+fn mispredicted(program: &Program, counts: &Predicted) -> Vec<(u32, Counts)> {
+    let branches = counts.branches.iter();
+    let mut rows: Vec<(u32, Counts)> = branches
+        .filter(|(_, counts)| counts.mispredicted > 0)
+        .map(|&(number, counts)| (program.line(number as usize).unwrap_or(0), counts))
+        .collect();
+    rows.sort_by_key(|(line, counts)| (Reverse(counts.mispredicted), *line));
+    rows
+}
+
+fn as_json(
+    args: &SimArgs,
+    program: &Program,
+    outcome: &Outcome,
+    changed: &[(usize, &Buffer, Vec<u8>)],
+) -> Value {
     let buffers: Vec<Value> = changed
         .iter()
         .map(|(at, buffer, now)| json!({ "buffer": at, "elements": elements(buffer.element, now) }))
         .collect();
+    let memory = outcome.memory.as_ref().map(|memory| {
+        json!({
+            "levels": memory.levels.iter().map(|level| json!({
+                "accesses": level.accesses, "misses": level.misses,
+            })).collect::<Vec<_>>(),
+            "stalls": memory.stalls,
+            "lines": memory.lines.iter().map(|line| json!({
+                "line": line.line, "accesses": line.accesses, "misses": line.misses, "stalls": line.stalls,
+            })).collect::<Vec<_>>(),
+        })
+    });
+    let branches = outcome.branches.as_ref().map(|counts| {
+        json!({
+            "executed": counts.all.executed,
+            "taken": counts.all.taken,
+            "mispredicted": counts.all.mispredicted,
+            "squashed": counts.all.squashed,
+            "lines": mispredicted(program, counts).iter().map(|(line, counts)| json!({
+                "line": line, "executed": counts.executed, "taken": counts.taken, "mispredicted": counts.mispredicted,
+            })).collect::<Vec<_>>(),
+        })
+    });
     json!({
         "version": 1,
         "item": args.item,
@@ -134,15 +195,75 @@ fn as_json(args: &SimArgs, outcome: &Outcome, changed: &[(usize, &Buffer, Vec<u8
         "groups": outcome.groups,
         "instructions": outcome.steps,
         "nops": outcome.nops,
+        "memory": memory,
+        "branches": branches,
         "buffers": buffers,
         "violations": outcome.violations.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "changed_registers": outcome.changed.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 
+/// Lines that a text lists.
+const LISTED: usize = 8;
+
+/// What the cycles leave out.
+fn assumed(outcome: &Outcome) -> &'static str {
+    match (&outcome.memory, &outcome.branches) {
+        (None, None) => "caches hit, branches are predicted",
+        (Some(_), None) => "branches are predicted",
+        (None, Some(_)) => "caches hit",
+        (Some(_), Some(_)) => "instructions are there when they are needed",
+    }
+}
+
+/// Misses and mispredictions, where the machine has caches and a predictor.
+fn lost(out: &mut impl Write, program: &Program, outcome: &Outcome) -> std::io::Result<()> {
+    if let Some(memory) = &outcome.memory {
+        for (at, level) in memory.levels.iter().enumerate() {
+            let share = 100.0 * level.misses as f64 / level.accesses.max(1) as f64;
+            writeln!(
+                out,
+                "level {}: {} accesses, {} misses ({share:.1} %)",
+                at + 1,
+                level.accesses,
+                level.misses
+            )?;
+        }
+        writeln!(out, "{} cycles waited for misses", memory.stalls)?;
+        let mut lines: Vec<_> = memory.lines.iter().collect();
+        lines.sort_by_key(|line| (Reverse((line.stalls, line.misses)), line.line));
+        for line in lines.iter().take(LISTED) {
+            writeln!(
+                out,
+                "  line {}: {} of {} accesses miss, {} cycles waited",
+                line.line, line.misses, line.accesses, line.stalls
+            )?;
+        }
+    }
+    if let Some(counts) = &outcome.branches {
+        let all = counts.all;
+        writeln!(
+            out,
+            "{} branches, {} mispredicted ({:.1} %)",
+            all.executed,
+            all.mispredicted,
+            100.0 * all.rate()
+        )?;
+        for (line, counts) in mispredicted(program, counts).iter().take(LISTED) {
+            writeln!(
+                out,
+                "  line {line}: {} of {} mispredicted",
+                counts.mispredicted, counts.executed
+            )?;
+        }
+    }
+    Ok(())
+}
+
 fn told(
     out: &mut impl Write,
     args: &SimArgs,
+    program: &Program,
     outcome: &Outcome,
     changed: &[(usize, &Buffer, Vec<u8>)],
 ) -> std::io::Result<()> {
@@ -160,13 +281,15 @@ fn told(
     }
     writeln!(
         out,
-        "{} cycles on {} (estimate: caches hit, branches are predicted), {} groups, {} instructions, {} of them nops",
+        "{} cycles on {} (estimate: {}), {} groups, {} instructions, {} of them nops",
         outcome.cycles.unwrap_or(0),
         args.machine,
+        assumed(outcome),
         outcome.groups,
         outcome.steps,
         outcome.nops
     )?;
+    lost(out, program, outcome)?;
     for violation in &outcome.violations {
         writeln!(out, "{violation}")?;
     }

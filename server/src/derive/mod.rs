@@ -19,5 +19,6 @@ pub mod register_rows;
 pub mod registers;
 pub mod rows;
 pub mod silences;
+pub mod timing;
 pub mod versions;
 pub mod zeros;

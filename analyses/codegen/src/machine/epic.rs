@@ -1,88 +1,144 @@
-//! A processor with explicit groups of instructions: how many cycles a dependent instruction waits, and what issues in one
-//! cycle.
+//! A processor with explicit groups of instructions: how many cycles a dependent instruction waits, what issues in one
+//! cycle, and, where the table says, its caches and its predictor of branches.
 
 use super::Quantity;
-use super::schema::Issue;
-use facts::cost::{Charge, Machine, Unit, Work};
-use smol_str::SmolStr;
-
-/// Cycles of what is called and not looked into.
-const CALL: f64 = 40.0;
+use super::schema::{EPIC, Issue};
 
 /// The values of a processor with explicit groups.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Epic {
     /// Indexed by `Issue`.
     quantities: Vec<Quantity>,
+    /// Optional sections that the table lacks.
+    absent: Vec<&'static str>,
+}
+
+/// A level of the caches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CacheLevel {
+    pub sets: u32,
+    pub ways: u32,
+    /// Bytes.
+    pub line: u32,
+    /// Cycles of an integer load that this level answers.
+    pub latency: u32,
+}
+
+/// The caches of a processor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CacheTable {
+    /// The first level first; at least one.
+    pub levels: Vec<CacheLevel>,
+    /// Cycles of an integer load that no level answers.
+    pub memory: u32,
+    /// Index of the level at which floating-point accesses look first.
+    pub float: usize,
+    /// A load that misses waits where it stands, not its first use.
+    pub blocking: bool,
+}
+
+impl CacheTable {
+    /// Cycles that an integer load takes longer than a hit of the first level: if the level of an index answers, or, behind
+    /// the last, memory.
+    #[must_use]
+    pub fn later(&self, level: usize) -> u32 {
+        let latency = self
+            .levels
+            .get(level)
+            .map_or(self.memory, |level| level.latency);
+        latency.saturating_sub(self.levels[0].latency)
+    }
+}
+
+/// How a processor predicts branches; sizes are binary logarithms of numbers of entries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PredictorTable {
+    /// The words of the schema: `meta`, `gshare`, `tage`.
+    pub kind: &'static str,
+    pub entries: u32,
+    /// Bits.
+    pub history: u32,
+    pub tables: u32,
+    pub targets: u32,
+    /// Cycles of a misprediction.
+    pub penalty: u32,
+    /// Cycles from a compare until fetches see its predicates.
+    pub delay: u32,
+    pub squash: bool,
+    /// `plain`, `pep`, `resolved-pep`.
+    pub local: &'static str,
+    /// `never`, `resolved`, `repaired`.
+    pub defines: &'static str,
 }
 
 impl Epic {
-    /// `quantities` by `Issue`.
-    pub(super) fn new(quantities: Vec<Quantity>) -> Epic {
-        Epic { quantities }
+    /// `quantities` by `Issue`; `absent`: the optional sections that there are none of.
+    pub(super) fn new(quantities: Vec<Quantity>, absent: Vec<&'static str>) -> Epic {
+        Epic { quantities, absent }
     }
     pub(super) fn quantities(&self) -> &[Quantity] {
         &self.quantities
     }
-    /// A value of the table.
+    /// A value of the table; of a section that it lacks, what the schema has.
     #[must_use]
     pub fn of(&self, key: Issue) -> u32 {
         self.quantities[key as usize].value as u32
     }
-
-    /// The latencies as costs of operations of a thread: what estimates of cycles count with.
+    /// Returns true if the table has the section.
     #[must_use]
-    pub fn costs(&self, name: SmolStr) -> Machine {
-        let mut machine = Machine::new(name, |work| {
-            let cycles = self.cycles(work);
-            Charge {
-                cycles,
-                slots: f64::from(u8::from(cycles > 0.0)),
-                busy: cycles,
-                unit: Unit::Integer,
-            }
-        });
-        machine.simple = self.cycles(Work::Branch);
-        machine
+    pub fn has(&self, section: &str) -> bool {
+        !self.absent.contains(&section)
+    }
+    fn word(&self, key: Issue) -> &'static str {
+        EPIC[key as usize].words[self.of(key) as usize]
     }
 
-    /// Cycles from an operation's operands to its result, an estimate: quotients and roots as sequences of multiply-adds, calls
-    /// as some tens of cycles.
+    /// The caches, where the table has some.
     #[must_use]
-    pub fn cycles(&self, work: Work) -> f64 {
-        let of = |key: Issue| f64::from(self.of(key));
-        let moves = of(Issue::ToFloat) + of(Issue::FromFloat);
-        match work {
-            Work::Free => 0.0,
-            Work::Integer
-            | Work::Integer64
-            | Work::Logic
-            | Work::Compare
-            | Work::BitField
-            | Work::Vote
-            | Work::Branch => of(Issue::Alu),
-            Work::Shift64 | Work::Bits => of(Issue::Multimedia),
-            Work::Multiply | Work::Multiply64 => moves + of(Issue::Convert),
-            Work::Float | Work::Half | Work::Double => of(Issue::Float),
-            Work::Convert | Work::ConvertWide => of(Issue::ToFloat) + of(Issue::Convert),
-            Work::DivideUnsigned | Work::DivideSigned | Work::Divide64 => {
-                moves + 2.0 * of(Issue::Convert) + 7.0 * of(Issue::Float)
-            }
-            Work::DivideFloat | Work::Quotient => 7.0 * of(Issue::Float),
-            Work::DivideDouble => 8.0 * of(Issue::Float),
-            Work::RootFloat | Work::RootDouble | Work::Special => 10.0 * of(Issue::Float),
-            Work::Sine
-            | Work::Exponential
-            | Work::Power
-            | Work::Function
-            | Work::FunctionDouble => 15.0 * of(Issue::Float),
-            Work::Shared | Work::Constant | Work::Global => of(Issue::Load),
-            Work::Shuffle
-            | Work::Derivative
-            | Work::Atomic
-            | Work::Texture
-            | Work::Barrier
-            | Work::Call => CALL,
+    pub fn caches(&self) -> Option<CacheTable> {
+        if !self.has("cache") {
+            return None;
         }
+        let level = |[sets, ways, line]: [Issue; 3], latency| CacheLevel {
+            sets: self.of(sets),
+            ways: self.of(ways),
+            line: self.of(line),
+            latency: self.of(latency),
+        };
+        let levels = [
+            level([Issue::L1Sets, Issue::L1Ways, Issue::L1Line], Issue::Load),
+            level(
+                [Issue::L2Sets, Issue::L2Ways, Issue::L2Line],
+                Issue::L2Latency,
+            ),
+            level(
+                [Issue::L3Sets, Issue::L3Ways, Issue::L3Line],
+                Issue::L3Latency,
+            ),
+        ];
+        let levels: Vec<CacheLevel> = levels.into_iter().filter(|level| level.sets > 0).collect();
+        Some(CacheTable {
+            float: (self.of(Issue::FloatLevel) as usize).clamp(1, levels.len()) - 1,
+            levels,
+            memory: self.of(Issue::MemoryLatency),
+            blocking: self.of(Issue::Blocking) != 0,
+        })
+    }
+
+    /// The predictor of branches, where the table has it.
+    #[must_use]
+    pub fn predictor(&self) -> Option<PredictorTable> {
+        self.has("predictor").then(|| PredictorTable {
+            kind: self.word(Issue::Predictor),
+            entries: self.of(Issue::PredictorEntries),
+            history: self.of(Issue::PredictorHistory),
+            tables: self.of(Issue::PredictorTables),
+            targets: self.of(Issue::PredictorTargets),
+            penalty: self.of(Issue::Mispredicted),
+            delay: self.of(Issue::PredicateDelay),
+            squash: self.of(Issue::SquashFalse) != 0,
+            local: self.word(Issue::LocalHistory),
+            defines: self.word(Issue::DefineHistory),
+        })
     }
 }

@@ -2,7 +2,7 @@
 //! of every text, so that a mistake in a user's file costs that value alone.
 
 use super::epic::Epic;
-use super::schema::Field;
+use super::schema::{Field, OPTIONAL};
 use super::{Gpu, Kind, Label, Quantity, SCHEMAS, Schema, Table};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -141,9 +141,13 @@ impl Loader {
             out.sources.extend(more);
             out.sources.sort();
         }
-        let quantities = self.quantities(schema, root, &out.name, found.as_deref())?;
+        let (quantities, absent) = self.quantities(schema, root, &out.name, found.as_deref())?;
         out.kind = match schema.kind {
-            "epic" => Kind::Epic(Epic::new(quantities)),
+            "epic" => {
+                let epic = Epic::new(quantities, absent);
+                self.levels(&epic, root);
+                Kind::Epic(epic)
+            }
             _ => {
                 self.relations(&quantities, root);
                 Kind::Gpu(Gpu { quantities })
@@ -174,9 +178,10 @@ impl Loader {
         root: &DeTable<'_>,
         own: &SmolStr,
         base: Option<&Table>,
-    ) -> Option<Vec<Quantity>> {
+    ) -> Option<(Vec<Quantity>, Vec<&'static str>)> {
         let mut missing: Vec<String> = Vec::new();
         let mut quantities = Vec::new();
+        let mut absent = self.absent(schema, root, base);
         for (at, field) in schema.fields.iter().enumerate() {
             let written = section(root, field.section).and_then(|table| {
                 let found = table
@@ -185,9 +190,23 @@ impl Loader {
                 found.map(|(_, value)| value)
             });
             let read = written.and_then(|value| self.quantity(field, value, own));
-            match (read, base) {
+            let optional = OPTIONAL.contains(&field.section);
+            let inherited = base.filter(|base| !optional || base.has(field.section));
+            match (read, inherited) {
                 (Some(quantity), _) => quantities.push(quantity),
                 (None, Some(base)) => quantities.push(base.values()[at].clone()),
+                (None, None) if optional => {
+                    if field.default.is_none() && !absent.contains(&field.section) {
+                        self.incomplete(field, root);
+                        absent.push(field.section);
+                    }
+                    quantities.push(Quantity {
+                        value: field.default.unwrap_or(0.0),
+                        label: Label::Estimate,
+                        source: SmolStr::new_static("not said"),
+                        of: own.clone(),
+                    });
+                }
                 (None, None) => missing.push(format!("{}.{}", field.section, field.name)),
             }
         }
@@ -209,7 +228,7 @@ impl Loader {
             }
         }
         if missing.is_empty() {
-            return Some(quantities);
+            return Some((quantities, absent));
         }
         let count = missing.len();
         missing.truncate(6);
@@ -222,6 +241,34 @@ impl Loader {
             ),
         );
         None
+    }
+
+    /// The optional sections that neither the file nor its base has.
+    fn absent(
+        &self,
+        schema: &Schema,
+        root: &DeTable<'_>,
+        base: Option<&Table>,
+    ) -> Vec<&'static str> {
+        let sections = schema.sections.iter().map(|(name, _)| *name);
+        let optional = sections.filter(|name| OPTIONAL.contains(name));
+        optional
+            .filter(|name| {
+                section(root, name).is_none() && !base.is_some_and(|base| base.has(name))
+            })
+            .collect()
+    }
+
+    /// A section lacks a value that nothing else gives.
+    fn incomplete(&mut self, field: &Field, root: &DeTable<'_>) {
+        let mut entries = root.iter();
+        let found = entries.find(|(key, _)| key.get_ref().as_ref() == field.section);
+        let place = found.map_or(Span::at(0), |(key, _)| span(&key.span()));
+        let message = format!(
+            "`{0}.{1}` is missing ({2}: {3}): without it there is no `{0}`",
+            field.section, field.name, field.unit, field.says
+        );
+        self.problem(place, message);
     }
 
     fn quantity(
@@ -237,13 +284,21 @@ impl Loader {
             of: own.clone(),
         };
         let place = span(&value.span());
+        let read = |value: &DeValue<'_>| match value {
+            DeValue::String(word) => {
+                let index = field.words.iter().position(|known| *known == word.as_ref());
+                index.map(|index| index as f64)
+            }
+            _ if !field.words.is_empty() => None,
+            other => number(other),
+        };
         let number = match value.get_ref() {
             DeValue::Table(parts) => {
                 let mut number = None;
                 for (name, part) in parts {
                     let at = span(&part.span());
                     match (name.get_ref().as_ref(), text(part)) {
-                        ("value", _) => number = Some((self::number(part.get_ref()), at)),
+                        ("value", _) => number = Some((read(part.get_ref()), at)),
                         ("is", Some(word)) if Label::from_name(word).is_some() => {
                             quantity.label = Label::from_name(word).unwrap_or(Label::Estimate);
                         }
@@ -259,14 +314,16 @@ impl Loader {
                 }
                 number
             }
-            plain => Some((self::number(plain), place)),
+            plain => Some((read(plain), place)),
         };
         let Some((number, at)) = number else {
             self.problem(place, "`value` is missing".into());
             return None;
         };
         let in_range = |value: &f64| {
-            (field.least..=field.most).contains(value) && (!field.whole || value.fract() == 0.0)
+            (field.least..=field.most).contains(value)
+                && (!field.whole || value.fract() == 0.0)
+                && (!field.is_power() || *value == 0.0 || (*value as u64).is_power_of_two())
         };
         match number.filter(in_range) {
             Some(number) => {
@@ -274,20 +331,58 @@ impl Loader {
                 Some(quantity)
             }
             None => {
-                let whole = if field.whole {
-                    "a whole number"
-                } else {
-                    "a number"
+                let whole = match (field.is_power(), field.whole) {
+                    (true, _) => "a power of two",
+                    (false, true) => "a whole number",
+                    (false, false) => "a number",
                 };
-                self.problem(
-                    at,
-                    format!(
+                let message = match field.words {
+                    [] => format!(
                         "`{}` is {whole} from {} to {} ({}: {})",
                         field.name, field.least, field.most, field.unit, field.says
                     ),
-                );
+                    words => format!(
+                        "`{}` is \"{}\" ({})",
+                        field.name,
+                        words.join("\", \""),
+                        field.says
+                    ),
+                };
+                self.problem(at, message);
                 None
             }
+        }
+    }
+
+    /// What holds between the levels of caches.
+    fn levels(&mut self, epic: &Epic, root: &DeTable<'_>) {
+        use super::schema::Issue;
+        let mut entries = root.iter();
+        let Some((key, _)) = entries.find(|(key, _)| key.get_ref().as_ref() == "cache") else {
+            return;
+        };
+        let Some(caches) = epic.caches() else {
+            return;
+        };
+        let place = span(&key.span());
+        if epic.of(Issue::L3Sets) > 0 && epic.of(Issue::L2Sets) == 0 {
+            let message = "`cache.l3_sets` is there without `cache.l2_sets`";
+            self.problem(place, message.into());
+        }
+        if epic.of(Issue::FloatLevel) as usize > caches.levels.len() {
+            let message = format!(
+                "`cache.float_level` is {}, of {} levels",
+                epic.of(Issue::FloatLevel),
+                caches.levels.len()
+            );
+            self.problem(place, message);
+        }
+        let mut latencies: Vec<u32> = caches.levels.iter().map(|level| level.latency).collect();
+        latencies.push(caches.memory);
+        if !latencies.is_sorted() {
+            let message =
+                "a later level of `cache`, or `memory.latency`, answers sooner than one before it";
+            self.problem(place, message.into());
         }
     }
 

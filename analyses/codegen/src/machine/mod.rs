@@ -14,7 +14,8 @@
 //! estimates count with, `occupancy` how many warps fit. The latencies of a GPU are there to be shown, and to be compared
 //! with what is measured: no estimate reads them, since a warp that waits leaves the scheduler to others. What is not hidden
 //! so is in the charges. Of a processor with explicit groups, `kind = "epic"`, `epic` has the latency between two
-//! instructions and what issues together.
+//! instructions and what issues together, and `Epic::caches` and `Epic::predictor` what `lockstep sim` counts misses and
+//! mispredictions with, where the table has these sections.
 //!
 //! Does not read files: the caller has the text.
 
@@ -26,6 +27,7 @@ mod load;
 pub mod occupancy;
 pub mod registers;
 pub mod schema;
+mod thread;
 pub mod weights;
 
 pub use charges::charges;
@@ -148,9 +150,15 @@ impl Table {
             Kind::Epic(epic) => Some(epic),
         }
     }
-    /// All quantities in the order of the schema.
+    /// All quantities in the order of the schema, but for those of sections that the table lacks.
     pub fn quantities(&self) -> impl Iterator<Item = (&'static Field, &Quantity)> {
-        self.schema().fields.iter().zip(self.values())
+        let all = self.schema().fields.iter().zip(self.values());
+        all.filter(|(field, _)| self.has(field.section))
+    }
+    /// Returns true unless the section is one that tables may lack, and this table does.
+    #[must_use]
+    pub fn has(&self, section: &str) -> bool {
+        self.epic().is_none_or(|epic| epic.has(section))
     }
     fn values(&self) -> &[Quantity] {
         match &self.kind {
@@ -211,6 +219,12 @@ const FILES: &[(&str, &str)] = &[
     ("rdna3_small", include_str!("tables/rdna3_small.toml")),
     ("itanium", include_str!("tables/itanium.toml")),
     ("itanium2", include_str!("tables/itanium2.toml")),
+    (
+        "itanium2_caches",
+        include_str!("tables/itanium2_caches.toml"),
+    ),
+    ("bratt2001", include_str!("tables/bratt2001.toml")),
+    ("simon2001", include_str!("tables/simon2001.toml")),
 ];
 
 /// Other names of the same machines.

@@ -1,6 +1,9 @@
 //! What tables describe: each quantity with its place in the file, unit, range and meaning. The file's sections and keys are
 //! these, so that a new quantity is one line here and one in each root table.
 //!
+//! Sections that a table may lack (`OPTIONAL`) have values that are taken where the section is there and does not say them.
+//! A quantity with *words* is one of these, its value the index.
+//!
 //! Of `kind = "gpu"`: a *multiprocessor* is what holds a workgroup: NVIDIA's SM, AMD's WGP (RDNA) or CU (GCN, CDNA). It has `schedulers`
 //! partitions, and a warp stays in one of them.
 
@@ -16,10 +19,29 @@ pub struct Field {
     /// Counts, as opposed to times and rates.
     pub whole: bool,
     pub says: &'static str,
+    /// Of an optional section: what holds where the section does not say.
+    pub default: Option<f64>,
+    /// What the file says instead of numbers.
+    pub words: &'static [&'static str],
+}
+
+impl Field {
+    /// Returns true if the value is a power of two, or 0 where that is allowed: caches are indexed by bits.
+    #[must_use]
+    pub fn is_power(&self) -> bool {
+        self.section == "cache" && matches!(self.unit, "sets" | "bytes")
+    }
+}
+
+const fn first(values: &[f64]) -> Option<f64> {
+    match values {
+        [value, ..] => Some(*value),
+        [] => None,
+    }
 }
 
 macro_rules! fields {
-    ($(#[$doc:meta])* $keys:ident, $fields:ident, $all:ident; $($key:ident = $section:ident . $name:ident [$unit:literal] $least:literal to $most:literal $whole:literal $says:literal;)*) => {
+    ($(#[$doc:meta])* $keys:ident, $fields:ident, $all:ident; $($key:ident = $section:ident . $name:ident [$unit:literal] $least:literal to $most:literal $whole:literal $says:literal $(else $default:literal)? $(of [$($word:literal),*])?;)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum $keys { $($key),* }
@@ -32,6 +54,8 @@ macro_rules! fields {
             most: $most as f64,
             whole: $whole,
             says: $says,
+            default: first(&[$($default as f64)?]),
+            words: &[$($($word),*)?],
         }),*];
         /// All of them, in the order of the file.
         pub const $all: &[$keys] = &[$($keys::$key),*];
@@ -171,6 +195,31 @@ fields! {
 
     MemoryLatency = memory.latency ["cycles"] 1 to 10000 true "a load that hits no cache";
     MemoryLine = memory.line ["bytes"] 16 to 1024 true "a line of the second cache";
+
+    L1Sets = cache.l1_sets ["sets"] 1 to 65536 true "of the first level, a power of two";
+    L1Ways = cache.l1_ways ["ways"] 1 to 64 true "of each set, of which the least recently used goes";
+    L1Line = cache.l1_line ["bytes"] 16 to 1024 true "of a line, a power of two";
+    L2Sets = cache.l2_sets ["sets"] 0 to 1048576 true "of the second level; 0: there is none" else 0;
+    L2Ways = cache.l2_ways ["ways"] 1 to 64 true "of each set" else 1;
+    L2Line = cache.l2_line ["bytes"] 16 to 1024 true "of a line" else 64;
+    L2Latency = cache.l2_latency ["cycles"] 0 to 10000 true "integer load that misses the first level and hits the second" else 0;
+    L3Sets = cache.l3_sets ["sets"] 0 to 1048576 true "of the third level; 0: there is none" else 0;
+    L3Ways = cache.l3_ways ["ways"] 1 to 64 true "of each set" else 1;
+    L3Line = cache.l3_line ["bytes"] 16 to 1024 true "of a line" else 64;
+    L3Latency = cache.l3_latency ["cycles"] 0 to 10000 true "integer load that misses the first two and hits the third" else 0;
+    FloatLevel = cache.float_level ["level"] 1 to 3 true "at which floating-point loads and stores look first; `latency.float_load` is of a hit there" else 1;
+    Blocking = cache.blocking ["0 or 1"] 0 to 1 true "0: the first use of a load that missed waits for it; 1: the load itself does" else 0;
+
+    Predictor = predictor.kind ["kind"] 0 to 2 true "the chooser between local and global histories of the 21264, gshare, TAGE" else 0 of ["meta", "gshare", "tage"];
+    PredictorEntries = predictor.entries ["log2"] 4 to 16 true "entries of each table; of TAGE of each table with tags, of which that without has eight times as many" else 12;
+    PredictorHistory = predictor.history ["bits"] 0 to 1024 true "of the global history, at most `entries`; of TAGE the longest" else 12;
+    PredictorTables = predictor.tables ["tables"] 1 to 16 true "of TAGE, those with tags" else 12;
+    PredictorTargets = predictor.targets ["log2"] 0 to 20 true "entries of the table that knows the guards of branches" else 12;
+    Mispredicted = predictor.penalty ["cycles"] 0 to 1000 true "that a misprediction costs, and from the fetch of a branch until it is resolved";
+    PredicateDelay = predictor.delay ["cycles"] 0 to 1000 true "from the issue of a compare until a fetch sees its predicates" else 8;
+    SquashFalse = predictor.squash ["0 or 1"] 0 to 1 true "1: a branch whose guard is known to be false is predicted not taken" else 0;
+    LocalHistory = predictor.local ["kind"] 0 to 2 true "local histories of the chooser, by the guard's value or not" else 0 of ["plain", "pep", "resolved-pep"];
+    DefineHistory = predictor.defines ["kind"] 0 to 2 true "when values of compares enter the global history; repaired: those that a recovery drops, too" else 0 of ["never", "resolved", "repaired"];
 }
 
 /// What the sections hold, for people.
@@ -201,7 +250,18 @@ pub const EPIC_SECTIONS: &[(&str, &str)] = &[
     ("registers", "files"),
     ("latency", "cycles until a dependent instruction issues"),
     ("memory", "what prefetches are for"),
+    (
+        "cache",
+        "levels that `lockstep sim` looks accesses up in; without the section, every access hits",
+    ),
+    (
+        "predictor",
+        "how `lockstep sim` predicts branches; without the section, every branch is predicted",
+    ),
 ];
+
+/// Sections that a table may lack.
+pub const OPTIONAL: &[&str] = &["cache", "predictor"];
 
 #[cfg(test)]
 mod tests {
@@ -221,6 +281,15 @@ mod tests {
                 let section = section.expect(field.section);
                 assert!(section >= last, "{} is out of order", field.name);
                 last = section;
+                // A section that all values of are known without is there whenever it is named.
+                let optional = OPTIONAL.contains(&field.section);
+                assert!(optional || field.default.is_none(), "{}", field.name);
+                let words = field.words.len();
+                assert!(
+                    words == 0 || field.most == (words - 1) as f64,
+                    "{}",
+                    field.name
+                );
             }
         }
     }

@@ -317,3 +317,122 @@ fn bounds_of_a_launch_give_the_registers_that_ptxas_gives() {
     assert_eq!(most(256, 9), 255);
     assert_eq!(most(1024, 3), 64);
 }
+
+#[test]
+fn caches_and_predictors_are_optional() {
+    let of = |name: &str| {
+        let table = table(name);
+        let epic = table.epic().expect("groups").clone();
+        (epic.caches(), epic.predictor())
+    };
+    assert_eq!(of("itanium2"), (None, None));
+    let sections = |name: &str| {
+        let table = table(name);
+        let fields = table.quantities().map(|(field, _)| field.section);
+        fields
+            .filter(|section| schema::OPTIONAL.contains(section))
+            .count()
+    };
+    assert_eq!(sections("itanium2"), 0);
+    assert_eq!(sections("bratt2001"), 23);
+    let (caches, predictor) = of("itanium2_caches");
+    let caches = caches.expect("caches");
+    assert_eq!(caches.levels.len(), 3);
+    assert_eq!(caches.float, 1);
+    assert_eq!(
+        (0..4).map(|level| caches.later(level)).collect::<Vec<_>>(),
+        [0, 4, 11, 199]
+    );
+    assert_eq!(predictor.expect("a predictor").penalty, 6);
+    assert_eq!(of("bratt2001").1.expect("a predictor").kind, "gshare");
+    // A base's section is inherited, and changed value by value.
+    let text = "kind = \"epic\"\nname = \"mine\"\nbase = \"bratt2001\"\n[cache]\nl1_ways = 2\n[predictor]\nkind = \"tage\"\n";
+    let parsed = load(text, &named);
+    assert_eq!(parsed.problems, []);
+    let mine = parsed.table.expect("a table");
+    let epic = mine.epic().expect("groups");
+    assert_eq!(epic.caches().expect("caches").levels[0].ways, 2);
+    assert_eq!(epic.caches().expect("caches").levels[1].latency, 14);
+    assert_eq!(epic.predictor().expect("a predictor").kind, "tage");
+}
+
+#[test]
+fn mistakes_in_caches_and_predictors_have_places() {
+    let head = "kind = \"epic\"\nname = \"mine\"\nbase = \"itanium2\"\n";
+    let problems = |text: &str| {
+        let text = format!("{head}{text}");
+        let parsed = load(&text, &named);
+        let there = |problem: &Problem| {
+            let span = problem.span;
+            (
+                text[span.start as usize..span.end as usize].to_owned(),
+                problem.message.clone(),
+            )
+        };
+        let table = parsed.table.expect("the base's values");
+        let epic = table.epic().expect("groups").clone();
+        (parsed.problems.iter().map(there).collect::<Vec<_>>(), epic)
+    };
+    let said = |text: &str, at: &str, says: &str| {
+        let (found, epic) = problems(text);
+        assert!(
+            found
+                .iter()
+                .any(|(there, message)| there == at && message.contains(says)),
+            "{at}: {says} is not in {found:#?}"
+        );
+        epic
+    };
+    let first = "[cache]\nl1_sets = 64\nl1_ways = 4\nl1_line = 64\n";
+    // What has no value by itself is missing, and the section with it.
+    let epic = said(
+        "[cache]\nl1_sets = 64\nl1_line = 32\n",
+        "cache",
+        "`cache.l1_ways` is missing",
+    );
+    assert_eq!(epic.caches(), None);
+    assert_eq!(
+        said(
+            "[predictor]\nkind = \"tage\"\n",
+            "predictor",
+            "`predictor.penalty`"
+        )
+        .predictor(),
+        None
+    );
+    said(
+        "[cache]\nl1_sets = 63\nl1_ways = 4\nl1_line = 64\n",
+        "63",
+        "power of two",
+    );
+    said(
+        &format!("{first}l3_sets = 64\nl3_latency = 9\n"),
+        "cache",
+        "without `cache.l2_sets`",
+    );
+    said(
+        &format!("{first}float_level = 2\n"),
+        "cache",
+        "`cache.float_level` is 2, of 1 levels",
+    );
+    said(
+        &format!("{first}l2_sets = 64\nl2_latency = 5000\n"),
+        "cache",
+        "answers sooner",
+    );
+    let epic = said(
+        "[predictor]\npenalty = 6\nkind = \"perceptron\"\n",
+        "\"perceptron\"",
+        "\"meta\", \"gshare\", \"tage\"",
+    );
+    assert_eq!(epic.predictor().expect("by default").kind, "meta");
+    said("[predictor]\npenalty = 6\nkind = 1\n", "1", "\"meta\"");
+    said(
+        "[predictor]\npenalty = 6\nlocal = { value = \"pap\" }\n",
+        "\"pap\"",
+        "\"resolved-pep\"",
+    );
+    let (found, epic) = problems(&format!("{first}[predictor]\npenalty = 6\n"));
+    assert_eq!(found, []);
+    assert_eq!(epic.caches().expect("caches").levels.len(), 1);
+}

@@ -9,6 +9,7 @@ use super::float::Float;
 use super::memory::Refused;
 use super::op::{Atomic, Format, LoadForm, Op, Src};
 use super::state::{Advanced, Id, Machine, Trap, Use, Word};
+use crate::cache::{Access, AccessKind};
 use isa::ia64::{File, Reg};
 
 fn refused(error: Refused, address: u64, bytes: u64) -> Trap {
@@ -40,6 +41,7 @@ impl Machine<'_> {
         self.sound(base, Use::Address)
     }
     fn load(&mut self, address: u64, bytes: u64) -> Result<u64, Trap> {
+        self.touch(AccessKind::Load, address, bytes);
         self.memory
             .read(address, bytes as usize)
             .map_err(|error| refused(error, address, bytes))
@@ -48,12 +50,28 @@ impl Machine<'_> {
         self.memory
             .write(address, bytes as usize, value)
             .map_err(|error| refused(error, address, bytes))?;
+        self.touch(AccessKind::Store, address, bytes);
         let apart = |one: &Advanced| {
             one.address >= address.saturating_add(bytes)
                 || address >= one.address.saturating_add(one.bytes)
         };
         self.advanced.retain(apart);
         Ok(())
+    }
+    /// Notes an access; parts that lie behind one another are one.
+    fn touch(&mut self, kind: AccessKind, address: u64, bytes: u64) {
+        let bytes = bytes as u32;
+        match self.accesses.last_mut() {
+            Some(last) if last.kind == kind && last.address + u64::from(last.bytes) == address => {
+                last.bytes += bytes;
+            }
+            _ => self.accesses.push(Access {
+                address,
+                bytes,
+                kind,
+                float: false,
+            }),
+        }
     }
     /// Moves the base on behind an access.
     fn step_base(&mut self, base: u8, step: Option<Src>) -> Result<(), Trap> {
@@ -133,6 +151,14 @@ impl Machine<'_> {
     }
 
     pub(super) fn access(&mut self, op: &Op) -> Result<(), Trap> {
+        let done = self.accessed(op);
+        let float = matches!(op, Op::LoadFloat { .. } | Op::StoreFloat { .. });
+        for access in &mut self.accesses {
+            access.float = float;
+        }
+        done
+    }
+    fn accessed(&mut self, op: &Op) -> Result<(), Trap> {
         match *op {
             Op::Load {
                 to,
@@ -270,7 +296,10 @@ impl Machine<'_> {
                 self.set_gr(to, old)
             }
             Op::Prefetch { base, step } => {
-                self.gr_for(base, Use::Address)?;
+                let word = self.gr_for(base, Use::Address)?;
+                if !word.nat && self.memory.bytes(word.value, 1).is_some() {
+                    self.touch(AccessKind::Prefetch, word.value, 1);
+                }
                 self.step_base(base, step)
             }
             Op::Forget { register } => {

@@ -41,13 +41,17 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod trace;
 
 pub use float::Float;
 pub use memory::Memory;
 pub use path::{Laid, SimulatedClock};
 pub use program::Program;
-pub use run::run;
-pub use timing::{Consumer, Dispersal, Latency, Producer, Timing};
+pub use run::{run, traced};
+pub use timing::{
+    BranchUnit, Consumer, Dispersal, Latency, MemoryCounts, MissingLine, Producer, Timing,
+};
+pub use trace::Listener;
 
 use isa::ia64::Reg;
 use std::fmt;
@@ -101,6 +105,10 @@ pub struct Outcome {
     pub groups: u64,
     /// Cycles, where a processor was given.
     pub cycles: Option<u64>,
+    /// Accesses and what was waited for, where the processor has caches.
+    pub memory: Option<MemoryCounts>,
+    /// Branches by number of instruction, where the processor predicts them.
+    pub branches: Option<crate::predictor::Outcome>,
     /// Nops executed, those of packing included.
     pub nops: u64,
     /// In the order in which they came up; each place once.

@@ -117,7 +117,7 @@ fn cycles(timing: &Timing, way: &[WayPart<'_, Laid>], off: u64) -> u64 {
             };
             let own = part.laid.items[at].map(|item| &part.laid.insts[item as usize]);
             let (reads, writes) = own.map_or_else(Default::default, |own| effects(own, off));
-            clock.issue(&placed, program.shape(inst.bundle), reads, writes);
+            clock.issue(&placed, program.shape(inst.bundle), reads, writes, &[]);
             if inst.stop {
                 clock.end_group(false);
             }

@@ -106,6 +106,12 @@ struct Builder<'a> {
 }
 
 impl Program {
+    /// The line of an instruction by its number, from 1.
+    #[must_use]
+    pub fn line(&self, number: usize) -> Option<u32> {
+        self.insts.get(number).map(|inst| inst.line)
+    }
+
     /// Never fails: what can't be run is a problem here and a fault where it is reached.
     #[must_use]
     pub fn new(document: &Document, text: &str) -> (Program, Vec<Problem>) {

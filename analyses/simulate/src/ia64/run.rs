@@ -13,7 +13,9 @@ use super::program::{CODE, Inst, Program};
 use super::state::{EXIT, Id, Machine, Trap, Use, Way};
 use super::symbols::GP;
 use super::timing::Clock;
-use super::{Arg, Fault, FaultKind, Limits, Outcome, Rule, Violation, control};
+use super::trace::{Listener, Tracer};
+use super::{Arg, BranchUnit, Fault, FaultKind, Limits, Outcome, Rule, Violation, control};
+use crate::predictor::{Design, Laboratory};
 use isa::ia64::Reg;
 
 /// Violations that are told of one run.
@@ -50,6 +52,30 @@ pub fn run(
     watched(program, item, arguments, memory, limits, &mut |_, _| {})
 }
 
+/// A run of which someone hears the branches and the definitions of predicates.
+///
+/// # Errors
+/// As for `run`.
+pub fn traced(
+    program: &Program,
+    item: &str,
+    arguments: &[Arg],
+    memory: &mut Memory,
+    limits: &Limits,
+    listener: Listener<'_>,
+) -> Result<Outcome, Fault> {
+    let heard = &mut |_: &Machine<'_>, _: &Inst| {};
+    started(
+        program,
+        item,
+        arguments,
+        memory,
+        limits,
+        heard,
+        Some(listener),
+    )
+}
+
 /// Sees every instruction before it executes.
 pub(super) type Watch<'a> = &'a mut dyn FnMut(&Machine<'_>, &Inst);
 
@@ -60,6 +86,18 @@ pub(super) fn watched(
     memory: &mut Memory,
     limits: &Limits,
     watch: Watch<'_>,
+) -> Result<Outcome, Fault> {
+    started(program, item, arguments, memory, limits, watch, None)
+}
+
+fn started(
+    program: &Program,
+    item: &str,
+    arguments: &[Arg],
+    memory: &mut Memory,
+    limits: &Limits,
+    watch: Watch<'_>,
+    listener: Option<Listener<'_>>,
 ) -> Result<Outcome, Fault> {
     let entry = program
         .address(item)
@@ -79,7 +117,7 @@ pub(super) fn watched(
     }
     let outcome = if free {
         let mut machine = Machine::new(program, memory, limits);
-        execute(&mut machine, entry, arguments, watch)
+        execute(&mut machine, entry, arguments, watch, listener)
     } else {
         Err(Fault {
             kind: FaultKind::Unmapped,
@@ -106,12 +144,15 @@ fn execute(
     entry: u64,
     arguments: &[Arg],
     watch: Watch<'_>,
+    listener: Option<Listener<'_>>,
 ) -> Result<Outcome, Fault> {
     place(machine, arguments).map_err(|trap| at(0, trap))?;
     let program = machine.program;
     let limits = machine.limits;
     let before = machine.preserved();
     let mut clock = limits.timing.as_ref().map(Clock::new);
+    let unit = limits.timing.as_ref().and_then(|timing| timing.branches);
+    let mut heard = Heard::new(unit, listener);
     let mut groups = Groups {
         now: 1,
         any: false,
@@ -138,6 +179,7 @@ fn execute(
         machine.ip = CODE + 16 * u64::from(inst.bundle);
         machine.reads.clear();
         machine.writes.clear();
+        machine.accesses.clear();
         if matches!(inst.op, Op::Alloc { .. }) && groups.any {
             groups.tell(inst, Reg::CFM, Rule::AllocNotFirst, 0);
         }
@@ -149,10 +191,16 @@ fn execute(
         if let Some(clock) = &mut clock {
             let reads = machine.reads.iter().map(|one| (one.id, one.name, one.what));
             let writes = machine.writes.iter().map(|write| (write.id, write.name));
-            clock.issue(inst, program.shape(inst.bundle), reads, writes);
+            let shape = program.shape(inst.bundle);
+            clock.issue(inst, shape, reads, writes, &machine.accesses);
         }
         groups.any = true;
         let taken = next != Next::Fall;
+        let now = clock.as_ref().map_or(count, Clock::cycles);
+        let penalty = heard.executed(machine, pc, inst, taken, now);
+        if let Some(clock) = &mut clock {
+            clock.mispredicted(penalty);
+        }
         if inst.stop || taken {
             groups.now += 1;
             groups.any = false;
@@ -189,10 +237,66 @@ fn execute(
         steps: machine.steps,
         groups: count,
         nops,
+        memory: clock.as_ref().and_then(Clock::memory),
+        branches: heard.laboratory.map(|laboratory| laboratory.outcome()),
         cycles: clock.map(|clock| clock.cycles()),
         violations: groups.violations,
         changed: before.changed(&machine.preserved()),
     })
+}
+
+/// Who hears of branches and of definitions of predicates: the processor's predictor, and whoever asked.
+struct Heard<'a> {
+    laboratory: Option<Laboratory>,
+    penalty: u32,
+    listener: Option<Listener<'a>>,
+    tracer: Tracer,
+}
+
+/// Cycles from a compare until fetches see its predicates, where no processor says.
+const DELAY: u32 = 8;
+
+impl<'a> Heard<'a> {
+    fn new(unit: Option<BranchUnit>, listener: Option<Listener<'a>>) -> Heard<'a> {
+        let design = |unit: BranchUnit| Design {
+            resolve: unit.penalty,
+            ..unit.design
+        };
+        Heard {
+            laboratory: unit.map(|unit| Laboratory::new(&design(unit))),
+            penalty: unit.map_or(0, |unit| unit.penalty),
+            listener,
+            tracer: Tracer::new(unit.map_or(DELAY, |unit| unit.delay)),
+        }
+    }
+
+    /// Cycles that are lost to a misprediction of the instruction, which executed in the cycle `now`.
+    fn executed(
+        &mut self,
+        machine: &Machine<'_>,
+        pc: usize,
+        inst: &Inst,
+        taken: bool,
+        now: u64,
+    ) -> u32 {
+        if self.laboratory.is_none() && self.listener.is_none() {
+            return 0;
+        }
+        let mut wrong = false;
+        for event in self.tracer.events(machine, pc, inst, taken, now) {
+            if let Some(laboratory) = &mut self.laboratory {
+                wrong |= laboratory.event(event).is_some_and(|made| made.wrong);
+            }
+            if let Some(listener) = &mut self.listener {
+                listener(event);
+            }
+        }
+        if !wrong {
+            return 0;
+        }
+        self.tracer.waited(self.penalty.into());
+        self.penalty
+    }
 }
 
 fn place(machine: &mut Machine<'_>, arguments: &[Arg]) -> Result<(), Trap> {

@@ -5,6 +5,7 @@ use super::float::Float;
 use super::memory::Memory;
 use super::program::Program;
 use super::{FaultKind, Limits};
+use crate::cache::Access;
 use isa::ia64::Reg;
 
 /// A physical register, over all files.
@@ -140,6 +141,8 @@ pub(super) struct Machine<'a> {
     pub(super) ip: u64,
     pub(super) reads: Vec<Read>,
     pub(super) writes: Vec<Write>,
+    /// Of memory, by the instruction that executes.
+    pub(super) accesses: Vec<Access>,
     /// True if a branch rotated the registers in this group.
     pub(super) rotated: bool,
 }
@@ -173,6 +176,7 @@ impl<'a> Machine<'a> {
             ip: 0,
             reads: Vec::new(),
             writes: Vec::new(),
+            accesses: Vec::new(),
             rotated: false,
         };
         machine.generals[0] = Word::default();
@@ -322,6 +326,11 @@ impl<'a> Machine<'a> {
         if let Some(value) = value {
             self.set_bit(id, value);
         }
+    }
+    /// The value of a predicate register, with its number, rotation undone; `None` for a register of another file.
+    pub(super) fn predicate_of(&self, id: Id) -> Option<(u16, bool)> {
+        let number = id.checked_sub(PREDICATES).filter(|&number| number < 64)?;
+        Some((number as u16, self.predicates >> number & 1 != 0))
     }
     fn set_bit(&mut self, id: Id, value: bool) {
         let bit = 1 << (id - PREDICATES);

@@ -7,6 +7,7 @@ mod golden;
 mod integer;
 mod memory;
 mod table;
+mod waits;
 
 use super::run::watched;
 use super::state::Machine;

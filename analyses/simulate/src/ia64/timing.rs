@@ -6,7 +6,10 @@
 //! add r16 = r14, r0 ;;    cycle 1 on Itanium 2, whose loads take 1; cycle 2 on Itanium
 //! ```
 //!
-//! Every access hits its cache, every branch is predicted, fetching never waits. All figures are in the two tables below.
+//! Every access hits its cache and every branch is predicted, unless the processor has caches or a predictor: then the
+//! first use of a load that missed waits until its value is there (or the load itself, where caches block), and nothing
+//! issues for some cycles behind a branch that was mispredicted. Fetching never waits for a cache. All figures are in the two
+//! tables below.
 //! Source: what compilers for these processors know of them (GCC's machine descriptions) and Intel's reference manuals of
 //! the two processors.
 
@@ -14,6 +17,8 @@ use super::op::{Lanes, One, Op, Slot, Src};
 use super::program::Inst;
 use super::run::is_nop;
 use super::state::{Id, Use};
+use crate::cache::{Access, AccessKind, CacheState, Caches, LevelCounts};
+use crate::predictor::Design;
 use isa::ia64::{File, Reg};
 
 /// A shift whose count is in a register.
@@ -101,7 +106,44 @@ pub struct Timing {
     pub dispersal: Dispersal,
     /// Cycles that a taken branch adds.
     pub taken: u8,
+    /// `None`: every access hits.
+    pub caches: Option<Caches>,
+    /// `None`: every branch is predicted.
+    pub branches: Option<BranchUnit>,
     latencies: [[u8; CONSUMERS]; PRODUCERS],
+}
+
+/// How a processor predicts branches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BranchUnit {
+    pub design: Design,
+    /// Cycles that a misprediction costs.
+    pub penalty: u32,
+    /// Cycles from the issue of a compare until fetches see its predicates.
+    pub delay: u32,
+}
+
+/// A line of the text whose accesses missed the level that they look at first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MissingLine {
+    /// From 1.
+    pub line: u32,
+    /// Of loads, stores and prefetches.
+    pub accesses: u64,
+    pub misses: u64,
+    /// Cycles that were waited for what was loaded here.
+    pub stalls: u64,
+}
+
+/// What became of the accesses of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MemoryCounts {
+    /// The first level first.
+    pub levels: Vec<LevelCounts>,
+    /// Cycles in which nothing issued because a value was not there that a hit would have brought.
+    pub stalls: u64,
+    /// Ascending, those with misses or stalls.
+    pub lines: Vec<MissingLine>,
 }
 
 type Line = (Producer, Option<Consumer>, u8);
@@ -183,6 +225,8 @@ impl Timing {
             name: name.to_owned(),
             dispersal,
             taken: 0,
+            caches: None,
+            branches: None,
             latencies,
         }
     }
@@ -345,16 +389,74 @@ struct Window {
     f: u8,
 }
 
+/// A register that the instructions of a cycle write.
+struct Pending {
+    id: Id,
+    from: Producer,
+    /// It holds what an access brought: the index of that.
+    access: Option<usize>,
+}
+
+/// The last write of a register.
+#[derive(Clone, Copy)]
+struct Cell {
+    /// The cycle in which it issued.
+    issued: u64,
+    from: Producer,
+    /// Cycles that it takes longer since it missed, and the line of the load.
+    later: u64,
+    line: u32,
+}
+
+const NEVER: Cell = Cell {
+    issued: 0,
+    from: Producer::Other,
+    later: 0,
+    line: 0,
+};
+
+/// The caches of a run, and what was waited for.
+struct Waits {
+    state: CacheState,
+    blocking: bool,
+    stalls: u64,
+    lines: rustc_hash::FxHashMap<u32, MissingLine>,
+}
+
+impl Waits {
+    fn line(&mut self, line: u32) -> &mut MissingLine {
+        self.lines.entry(line).or_insert(MissingLine {
+            line,
+            accesses: 0,
+            misses: 0,
+            stalls: 0,
+        })
+    }
+    fn stalled(&mut self, line: u32, cycles: u64) {
+        if cycles > 0 {
+            self.stalls += cycles;
+            self.line(line).stalls += cycles;
+        }
+    }
+}
+
 /// The cycle counter of a run.
 pub(super) struct Clock<'a> {
     timing: &'a Timing,
     now: u64,
+    /// When all that is read is there; when it would be if all loads had hit; the load that is waited for longest.
     ready: u64,
+    ready_if_hit: u64,
+    awaited: u32,
     any: bool,
     window: Window,
-    pending: Vec<(Id, Producer)>,
-    /// When a register's last writer issued.
-    cells: Vec<(u64, Producer)>,
+    pending: Vec<Pending>,
+    /// Accesses of the cycle with their lines.
+    accesses: Vec<(Access, u32)>,
+    cells: Vec<Cell>,
+    waits: Option<Waits>,
+    /// Cycles that pass behind what is gathered.
+    penalty: u64,
 }
 
 impl<'a> Clock<'a> {
@@ -363,23 +465,52 @@ impl<'a> Clock<'a> {
             timing,
             now: 0,
             ready: 0,
+            ready_if_hit: 0,
+            awaited: 0,
             any: false,
             window: Window::default(),
             pending: Vec::new(),
+            accesses: Vec::new(),
             cells: Vec::new(),
+            waits: timing.caches.as_ref().map(|caches| Waits {
+                state: CacheState::new(caches),
+                blocking: caches.blocking,
+                stalls: 0,
+                lines: rustc_hash::FxHashMap::default(),
+            }),
+            penalty: 0,
         }
+    }
+    /// What became of the accesses, where there are caches.
+    pub(super) fn memory(&self) -> Option<MemoryCounts> {
+        let waits = self.waits.as_ref()?;
+        let lines = waits.lines.values().copied();
+        let mut lines: Vec<MissingLine> = lines
+            .filter(|line| line.misses > 0 || line.stalls > 0)
+            .collect();
+        lines.sort_unstable_by_key(|line| line.line);
+        Some(MemoryCounts {
+            levels: waits.state.counts().to_vec(),
+            stalls: waits.stalls,
+            lines,
+        })
+    }
+    /// Nothing issues for some cycles behind the instructions that are gathered.
+    pub(super) const fn mispredicted(&mut self, penalty: u32) {
+        self.penalty += penalty as u64;
     }
     pub(super) fn cycles(&self) -> u64 {
         self.now
     }
 
-    /// `reads` and `writes`: registers with the names that the instruction has for them.
+    /// `reads` and `writes`: registers with the names that the instruction has for them; `accesses`: of memory.
     pub(super) fn issue(
         &mut self,
         inst: &Inst,
         shape: &'static str,
         reads: impl IntoIterator<Item = (Id, Reg, Use)>,
         writes: impl IntoIterator<Item = (Id, Reg)>,
+        accesses: &[Access],
     ) {
         if self.any && !self.joins(inst, shape) {
             self.close();
@@ -391,21 +522,31 @@ impl<'a> Clock<'a> {
             if matches!(inst.op, Op::Branch { .. }) && name.file == File::Application {
                 continue;
             }
-            let Some(&(issued, from)) = self.cells.get(id as usize) else {
+            let Some(&cell) = self.cells.get(id as usize) else {
                 continue;
             };
-            let latency = self.timing.latency(from, consumer(&inst.op, what));
-            self.ready = self.ready.max(issued + u64::from(latency));
+            let latency = self.timing.latency(cell.from, consumer(&inst.op, what));
+            let hit = cell.issued + u64::from(latency);
+            self.ready_if_hit = self.ready_if_hit.max(hit);
+            if hit + cell.later > self.ready {
+                self.ready = hit + cell.later;
+                self.awaited = cell.line;
+            }
+        }
+        let mut access = None;
+        if self.waits.is_some() && !accesses.is_empty() {
+            access = Some(self.accesses.len());
+            self.accesses
+                .extend(accesses.iter().map(|access| (*access, inst.line)));
         }
         let base = base(&inst.op);
         let from = producer(inst);
         for (id, name) in writes {
-            let from = if base == Some(name) {
-                Producer::Alu
-            } else {
-                from
+            let (from, access) = match base == Some(name) {
+                true => (Producer::Alu, None),
+                false => (from, access),
             };
-            self.pending.push((id, from));
+            self.pending.push(Pending { id, from, access });
         }
     }
 
@@ -421,15 +562,46 @@ impl<'a> Clock<'a> {
     /// What was gathered issues.
     fn close(&mut self) {
         let at = self.now.max(self.ready);
-        for (id, from) in self.pending.drain(..) {
+        let mut blocked = 0;
+        // By access: cycles that its value comes later, and its line.
+        let mut later: Vec<(u64, u32)> = Vec::new();
+        if let Some(waits) = &mut self.waits {
+            let if_hit = self.now.max(self.ready_if_hit);
+            waits.stalled(self.awaited, at - if_hit.min(at));
+            for (access, line) in self.accesses.drain(..) {
+                let answer = waits.state.access(&access, at);
+                let counted = waits.line(line);
+                counted.accesses += 1;
+                counted.misses += u64::from(!answer.hit);
+                let load = access.kind == AccessKind::Load;
+                later.push((if load { answer.later } else { 0 }, line));
+            }
+            if waits.blocking
+                && let Some(&(longest, line)) = later.iter().max_by_key(|(cycles, _)| *cycles)
+            {
+                blocked = longest;
+                waits.stalled(line, longest);
+                later.fill((0, 0));
+            }
+        }
+        for Pending { id, from, access } in self.pending.drain(..) {
             let id = id as usize;
             if self.cells.len() <= id {
-                self.cells.resize(id + 1, (0, Producer::Other));
+                self.cells.resize(id + 1, NEVER);
             }
-            self.cells[id] = (at, from);
+            let (later, line) = access.map_or((0, 0), |access| later[access]);
+            self.cells[id] = Cell {
+                issued: at + blocked,
+                from,
+                later,
+                line,
+            };
         }
-        self.now = at + 1;
+        self.now = at + 1 + blocked + self.penalty;
+        self.penalty = 0;
         self.ready = 0;
+        self.ready_if_hit = 0;
+        self.awaited = 0;
         self.any = false;
         self.window = Window::default();
     }
