@@ -25,6 +25,7 @@ mod gshare;
 mod history;
 mod laboratory;
 mod meta;
+pub mod region;
 mod tage;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 mod paper;
 mod random;
+mod region;
 
 use super::*;
 use rand::rngs::StdRng;
