@@ -38,6 +38,7 @@
 //! zeros = true                              # how often values are zero for a whole warp, where there is a profile
 //! paths = true                              # values that most recorded ways never read, where there is a profile
 //! zero_percent = 10                         # at least so often
+//! mispredictions = true                     # branches that a predictor is often wrong about, where there is a profile
 //! branch_cycles = 8                         # branches that cost less have no hint
 //! costs = "hot"                             # estimated cycles: off, hot (a line that hides them), all
 //! [server]
@@ -211,6 +212,8 @@ pub struct HintConfig {
     pub zeros: bool,
     /// Values that most recorded ways never read.
     pub paths: bool,
+    /// Hints on how often a branch is mispredicted.
+    pub mispredictions: bool,
     /// The line at which most registers are live, of kernels whose occupancy they limit.
     pub registers: bool,
     /// Definitions that are zero less often have no hint, in percent.
@@ -257,6 +260,7 @@ impl Default for HintConfig {
             accesses: true,
             zeros: true,
             paths: true,
+            mispredictions: true,
             registers: true,
             zero_percent: 10,
             branch_cycles: 8,

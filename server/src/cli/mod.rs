@@ -4,6 +4,7 @@
 mod actions;
 mod analyze;
 mod annotate;
+mod branches;
 mod bundle;
 mod check;
 mod code;
@@ -61,6 +62,8 @@ enum Command {
     Registers(RegistersArgs),
     /// Prints which ways through functions lanes took, by the profile of a file, the most frequent first
     Paths(PathsArgs),
+    /// Runs a function on described inputs and prints how often its branches are mispredicted, or what lanes lose at them
+    Branches(BranchesArgs),
     /// Writes a file as one HTML page: its functions, the source with its facts, pictures of a run in the interpreter
     Report(ReportArgs),
     /// Prints the GPU code (PTX) of a function
@@ -326,6 +329,28 @@ struct PathsArgs {
     /// All paths that were taken, however rare
     #[arg(long)]
     all: bool,
+    #[arg(long, value_enum, default_value = "text")]
+    format: DataFormat,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct BranchesArgs {
+    file: PathBuf,
+    /// The function; required if the file has several entry points
+    #[arg(long)]
+    item: Option<String>,
+    /// TOML description of the inputs, as of `profile` [default: NAME.inputs.toml or NAME.toml beside the file, where there
+    /// is one]
+    #[arg(long, value_name = "FILE.toml")]
+    inputs: Option<PathBuf>,
+    /// Predictor: `meta`, `gshare` or `tage`, with additions: `meta+squash`, `meta+pgu`, `meta+pep` and so on
+    #[arg(long, value_name = "P", default_value = "meta")]
+    predictor: String,
+    /// Assembly: argument, by position, as of `sim`
+    #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
+    arguments: Vec<String>,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
     #[command(flatten)]
@@ -729,6 +754,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Emit(args) => emit::emit(&args),
         Command::Loops(args) => loops::loops(&args),
         Command::Paths(args) => paths::paths(&args),
+        Command::Branches(args) => branches::branches(&args),
         Command::Registers(args) => registers::registers(&args),
         Command::Instrument(args) => instrument::instrument(&args),
         Command::Bundle(args) => bundle::bundle(&args),

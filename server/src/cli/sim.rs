@@ -25,49 +25,13 @@ struct Buffer {
 pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
     let text = host::read(&args.file)?.text;
     let timing = processor(&args.machine)?;
-    let document = syntax::ia64::parse(&text);
-    let (program, problems) = Program::new(&document, &text);
-    let lines = LineIndex::new(&text);
+    let program = program(&args.file, &text, &args.item)?;
     let name = args.file.display();
-    for problem in document.problems.iter().chain(&problems) {
-        let (line, column) = line_column(&text, &lines, problem.span.start);
-        eprintln!("{name}:{line}:{column}: {}", problem.message);
-    }
-    if !program.functions().iter().any(|one| *one == args.item) {
-        let known: Vec<&str> = program.functions().iter().map(|one| one.as_str()).collect();
-        return Err(CliError::Usage(format!(
-            "{name}: there is no function `{}`; there are: {}",
-            args.item,
-            known.join(", ")
-        )));
-    }
-    let mut memory = Memory::new();
-    let mut buffers = Vec::new();
-    let mut given = Vec::new();
-    for text in &args.arguments {
-        let described: DescribedArgument = text.parse().map_err(CliError::Usage)?;
-        let (element, bytes) = match described.value {
-            DescribedValue::Int(value) => {
-                given.push(Arg::Integer(value as u64));
-                continue;
-            }
-            DescribedValue::Float(value) => {
-                given.push(Arg::Double(value));
-                continue;
-            }
-            DescribedValue::Buffer(bytes) => (Type::I32, bytes),
-            DescribedValue::Elements(element, bytes) => (element, bytes),
-        };
-        let Some(address) = memory.place(&bytes) else {
-            return Err(CliError::Usage("the buffers are too large".into()));
-        };
-        given.push(Arg::Integer(address));
-        buffers.push(Buffer {
-            address,
-            element,
-            before: bytes,
-        });
-    }
+    let Placed {
+        mut memory,
+        buffers,
+        given,
+    } = placed(&args.arguments)?;
     let limits = Limits {
         steps: args.steps,
         timing: Some(timing),
@@ -98,6 +62,73 @@ pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
         DataFormat::Text => told(&mut out, args, &program, &outcome, &changed)?,
     }
     Ok(u8::from(!outcome.violations.is_empty()))
+}
+
+/// The instructions of a text that has a function of this name; what is wrong in it is told.
+pub(super) fn program(file: &Path, text: &str, item: &str) -> Result<Program, CliError> {
+    let document = syntax::ia64::parse(text);
+    let (program, problems) = Program::new(&document, text);
+    let lines = LineIndex::new(text);
+    let name = file.display();
+    for problem in document.problems.iter().chain(&problems) {
+        let (line, column) = line_column(text, &lines, problem.span.start);
+        eprintln!("{name}:{line}:{column}: {}", problem.message);
+    }
+    if !program.functions().iter().any(|known| *known == item) {
+        let known: Vec<&str> = program
+            .functions()
+            .iter()
+            .map(|name| name.as_str())
+            .collect();
+        return Err(CliError::Usage(format!(
+            "{name}: there is no function `{item}`; there are: {}",
+            known.join(", ")
+        )));
+    }
+    Ok(program)
+}
+
+/// Arguments in their places.
+pub(super) struct Placed {
+    pub(super) memory: Memory,
+    buffers: Vec<Buffer>,
+    pub(super) given: Vec<Arg>,
+}
+
+/// Puts buffers into memory.
+pub(super) fn placed(arguments: &[String]) -> Result<Placed, CliError> {
+    let mut memory = Memory::new();
+    let mut buffers = Vec::new();
+    let mut given = Vec::new();
+    for text in arguments {
+        let described: DescribedArgument = text.parse().map_err(CliError::Usage)?;
+        let (element, bytes) = match described.value {
+            DescribedValue::Int(value) => {
+                given.push(Arg::Integer(value as u64));
+                continue;
+            }
+            DescribedValue::Float(value) => {
+                given.push(Arg::Double(value));
+                continue;
+            }
+            DescribedValue::Buffer(bytes) => (Type::I32, bytes),
+            DescribedValue::Elements(element, bytes) => (element, bytes),
+        };
+        let Some(address) = memory.place(&bytes) else {
+            return Err(CliError::Usage("the buffers are too large".into()));
+        };
+        given.push(Arg::Integer(address));
+        buffers.push(Buffer {
+            address,
+            element,
+            before: bytes,
+        });
+    }
+    Ok(Placed {
+        memory,
+        buffers,
+        given,
+    })
 }
 
 /// The processor of a name, or of a table in a file.

@@ -274,6 +274,9 @@ pub(super) struct HintSettings {
     /// Values that most of the recorded ways never read, where there is a profile.
     #[schemars(extend("default" = true))]
     paths: Setting<bool>,
+    /// How often branches of functions that run on one lane are mispredicted, where there is a profile.
+    #[schemars(extend("default" = true))]
+    mispredictions: Setting<bool>,
     /// The line at which most registers are live, where they leave room for at most three quarters of the warps.
     #[schemars(extend("default" = true))]
     registers: Setting<bool>,
@@ -683,6 +686,11 @@ impl Apply<'_> {
         set("accesses", hints.accesses, &mut to.accesses);
         set("zeros", hints.zeros, &mut to.zeros);
         set("paths", hints.paths, &mut to.paths);
+        set(
+            "mispredictions",
+            hints.mispredictions,
+            &mut to.mispredictions,
+        );
         set("registers", hints.registers, &mut to.registers);
         if let Some(detail) = self.value(&["hints", "detail"], hints.detail) {
             to.detail = detail;

@@ -12,6 +12,7 @@
 
 use super::inputs::{Db, File, Settings};
 use crate::derive;
+use crate::derive::branches::BranchRow;
 use crate::derive::costs::Costs;
 use crate::derive::loops::{ItemLoops, MachineCode};
 use crate::derive::partly_dead::DeadRow;
@@ -297,6 +298,12 @@ pub fn ptx_fingerprint(db: &dyn Db, file: File) -> u64 {
 #[salsa::tracked]
 pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>) -> Zeros {
     derive::zeros::of_item(db, item)
+}
+
+/// Returns what a profile says of an item's branches, item-relative. Asked for only where there is one.
+#[salsa::tracked]
+pub fn branches<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<BranchRow> {
+    derive::branches::of_item(db, item)
 }
 
 /// Returns what an item comes to on a processor with explicit groups. Asked for only where somebody looks.

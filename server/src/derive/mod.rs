@@ -1,6 +1,7 @@
 //! Derived data: what is computed of facts for several views, as plain data. Queries call it; views put it into words.
 
 pub mod accesses;
+pub mod branches;
 pub mod budget;
 pub mod bundles;
 pub mod code;

@@ -146,7 +146,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Zeros {
     let mut zeros = Zeros::default();
     let file = item.main(db);
     let profile = db::profile_of(db, file).map(|profile| db::profile_text(db, profile));
-    let Some(ProfileText::Read(profile)) = profile else {
+    let Some(ProfileText::Read(recorded)) = profile else {
         return zeros;
     };
     let wanted = program::settings(db, file).analysis(db).options.warp_size;
@@ -159,12 +159,14 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Zeros {
         else {
             continue;
         };
-        let stored = profile
+        let stored = recorded
             .items
             .iter()
             .find(|stored| stored.name == function.name && stored.ordinal == item.ordinal(db));
         let Some(stored) = stored else { continue };
-        if let Err(error) = profile.check_warp_size(function.launch.warp_size.unwrap_or(wanted)) {
+        let lanes = function.launch.warp_size;
+        let lanes = lanes.unwrap_or_else(|| profile::lanes_of(function, wanted));
+        if let Err(error) = recorded.check_warp_size(lanes) {
             zeros.warps = Some(error);
             continue;
         }

@@ -9,6 +9,7 @@ const NOTES: &[(&str, &str)] = &[
     ("assumption", include_str!("assumption.md")),
     ("config-error", include_str!("config-error.md")),
     ("group-dependency", include_str!("group-dependency.md")),
+    ("hard-branch", include_str!("hard-branch.md")),
     ("include-not-found", include_str!("include-not-found.md")),
     ("invalid-encoding", include_str!("invalid-encoding.md")),
     ("limit", include_str!("limit.md")),

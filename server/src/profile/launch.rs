@@ -158,7 +158,7 @@ fn block(
     if matches!(kernel.kind, FunctionKind::Stage(_)) {
         return Ok([kernel.launch.warp_size.unwrap_or(warp_size), 1, 1]);
     }
-    let block = given.unwrap_or([256, 1, 1]);
+    let block = given.unwrap_or([256.min(threads_of(kernel)), 1, 1]);
     if block.iter().map(|&size| u64::from(size)).product::<u64>() > 1024 {
         return Err(InputError::new(
             "launch.block",
@@ -209,13 +209,19 @@ fn grid(
     }
     let threads = match &asked.threads {
         Some(list) => three("launch.threads", list, u32::MAX)?,
-        // A function of the host is called once: each call gets the same values.
-        None if kernel.kind == FunctionKind::Host => [1, 1, 1],
-        None => [4096.max(block[0]), block[1], block[2]],
+        None => [threads_of(kernel).max(block[0]), block[1], block[2]],
     };
     Ok(std::array::from_fn(|axis| {
         threads[axis].div_ceil(block[axis])
     }))
+}
+
+/// Threads where the description says nothing: a function of C is called once.
+fn threads_of(kernel: &Function) -> u32 {
+    match kernel.language {
+        ir::Language::C => 1,
+        _ => 4096,
+    }
 }
 
 fn resources(module: &Module, kind: SymbolKind) -> BTreeSet<String> {

@@ -13,6 +13,7 @@ pub mod instrument;
 pub mod launch;
 pub mod make;
 mod members;
+pub mod predict;
 pub mod record;
 pub mod run;
 pub mod show;
@@ -49,6 +50,14 @@ pub enum TextError {
     Json(String),
     #[error(transparent)]
     Profile(#[from] ProfileError),
+}
+
+/// Lanes of the warps that a function runs in, unless its source says: as configured; of a function of C one.
+pub fn lanes_of(function: &Function, configured: u32) -> u32 {
+    match function.language {
+        ir::Language::C => 1,
+        _ => configured,
+    }
 }
 
 /// Returns where a profile is looked for when none is configured.

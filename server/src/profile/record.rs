@@ -1,6 +1,6 @@
 //! Records a run of the interpreter: of every plain value of function 0 how often a warp computed it, how often it was
 //! zero or one value in all active lanes, and which values the lanes took; of the vectors of the source how often all
-//! their members were zero together; how often blocks were executed; which ways lanes took.
+//! their members were zero together; how often blocks were executed; which ways lanes took; what happened at branches.
 //!
 //! ```text
 //! x = {0, 0, 0, 0} | {0, 0, 1, 0}     two warps of four   ->   2 executions, 1 zero; Inv-1 7/8
@@ -17,10 +17,14 @@ use oracle::interp::{Instance, Observer, lanes};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+mod branches;
 mod paths;
 #[cfg(test)]
 mod tests;
 
+pub use branches::{BranchCounts, RecordedBranches};
+
+use branches::BranchRecorder;
 use paths::PathRecorder;
 
 /// Zero masks of members of vectors that are kept; a run that has more in flight forgets the joint zeros of some.
@@ -76,6 +80,7 @@ pub struct Recorder {
     entry: Option<Block>,
     warps: u64,
     paths: PathRecorder,
+    branches: BranchRecorder,
 }
 
 impl Recorder {
@@ -141,6 +146,7 @@ impl Recorder {
             entry: function.layout.first().copied(),
             warps: 0,
             paths: PathRecorder::new(function),
+            branches: BranchRecorder::new(function),
         }
     }
 
@@ -148,6 +154,13 @@ impl Recorder {
     #[must_use]
     pub const fn warps(&self) -> u64 {
         self.warps
+    }
+
+    /// As `finish`, with what was seen at branches.
+    #[must_use]
+    pub fn finish_with_branches(mut self) -> (Recorded, RecordedBranches) {
+        let branches = std::mem::take(&mut self.branches).finish();
+        (self.finish(), branches)
     }
 
     #[must_use]
@@ -211,10 +224,12 @@ impl Observer for Recorder {
             self.warps += u64::from(self.entry == Some(instance.block));
         }
         self.paths.block(instance);
+        self.branches.block(instance);
     }
 
     fn branch(&mut self, instance: &Instance<'_>, taken: &[u64]) {
         self.paths.branch(instance, taken);
+        self.branches.branch(instance, taken);
     }
 
     fn values(&mut self, instance: &Instance<'_>, value: Value, row: &[u64], mask: u64) {

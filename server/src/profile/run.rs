@@ -3,15 +3,17 @@
 use super::beyond::beyond;
 use super::inputs::{Description, InputError};
 use super::launch::described;
-use super::record::{Recorder, Stream};
-use super::{place_of, set_lines};
+use super::predict::predicted;
+use super::record::{RecordedBranches, Recorder, Stream};
+use super::{lanes_of, place_of, set_lines};
 use crate::db::{self, Database, File, Item};
 use crate::program::items_to_show;
 use facts::values::convergent::Schedule;
-use facts::values::stored::{Origin, StoredItem, StoredProfile, aggregate, item_of};
+use facts::values::stored::{Origin, StoredBranch, StoredItem, StoredProfile, aggregate, item_of};
 use ir::checkpoint::Checkpoint;
 use ir::{FunctionKind, Value};
 use oracle::interp::{Instance, Observer, run_with};
+use simulate::predictor::{Design, Direction, Local, MetaSizes};
 use std::path::Path;
 
 /// Threads above which the values of lanes go through the convergent profiler.
@@ -46,6 +48,8 @@ pub struct Ran {
     /// Lane executions, and how many entered the tables of top values.
     pub lanes: u64,
     pub profiled: u64,
+    /// What was seen at branches.
+    pub branches: RecordedBranches,
 }
 
 /// How to run.
@@ -190,7 +194,7 @@ pub fn run(
         .description
         .launch
         .warp_size
-        .unwrap_or(request.warp_size);
+        .unwrap_or_else(|| lanes_of(function, request.warp_size));
     let launched = described(
         &lowered.module,
         request.description,
@@ -229,7 +233,7 @@ pub fn run(
             place,
         });
     }
-    let recorded = watched.recorder.finish();
+    let (recorded, branches) = watched.recorder.finish_with_branches();
     let lanes = recorded.values.iter().map(|(_, counts)| counts.lanes).sum();
     let profiled = recorded
         .values
@@ -239,6 +243,7 @@ pub fn run(
     let positions = |loc| place_of(db, file, item, function, loc);
     let mut stored: StoredItem = item_of(function, item.ordinal(db), &recorded, &positions);
     set_lines(db, file, item, function, &mut stored);
+    stored.branches = stored_branches(function, &branches);
     let path = file.path(db);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let text = crate::program::text(file.source(db));
@@ -268,8 +273,25 @@ pub fn run(
         notes,
         lanes,
         profiled,
+        branches,
     };
     Ok((profile, ran))
+}
+
+/// What the editor's predictor makes of a run on one lane.
+fn stored_branches(function: &ir::Function, ran: &RecordedBranches) -> Vec<StoredBranch> {
+    let design = Design::new(Direction::Meta(MetaSizes::default(), Local::Plain));
+    let Some(predicted) = predicted(function, ran, &design) else {
+        return Vec::new();
+    };
+    let branches = predicted.branches.iter().map(|branch| StoredBranch {
+        block: branch.block.0,
+        executed: branch.counts.executed,
+        taken: branch.counts.taken,
+        mispredicted: branch.counts.mispredicted,
+        after: branch.after.ok(),
+    });
+    branches.collect()
 }
 
 /// The instructions of a function's blocks.

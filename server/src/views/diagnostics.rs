@@ -303,6 +303,9 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         };
         add(code, level, span, message, item);
     }
+    for (level, span, message, item) in super::branches::problems(db, file) {
+        add("hard-branch", level, span, message, item);
+    }
     let problems = program::problems(db, file);
     let mut said = false;
     // A macro of a header that is not here reads like an error and is none.
@@ -424,6 +427,7 @@ mod tests {
             "unusable-file",
             "unusable-profile",
             "stale-profile",
+            "hard-branch",
             "config-error",
         ];
         let shown = kinds

@@ -52,13 +52,15 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
     if !switches.enabled {
         return Vec::new();
     }
-    // Most of what is told beside the code is about lanes: a function of C has one.
-    let has_lanes = file.language(db) != crate::program::Language::C;
     let page = Page {
         source: crate::program::text(file.source(db)),
         lines: db::line_index(db, file),
         brief: switches.detail == Detail::Brief,
     };
+    // Most of what is told beside the code is about lanes: a function of C has one.
+    if file.language(db) == crate::program::Language::C {
+        return of_one_lane(db, file, range, switches, &page);
+    }
     let own: FxHashSet<ItemKey> = own_items(db, file)
         .iter()
         .filter(|(place, _)| place.end - place.start > HELPER)
@@ -68,7 +70,7 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         })
         .collect();
     let is_seen = |place: &ItemPlace| place.end >= range.start && place.start <= range.end;
-    let kernels = match page.brief && has_lanes {
+    let kernels = match page.brief {
         true => Kernels::of(db, file, &is_seen),
         false => Kernels::default(),
     };
@@ -79,9 +81,6 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         }
         if switches.paths && item.holds(db).code {
             remarks.extend(super::partly_dead::hints(db, item));
-        }
-        if !has_lanes {
-            continue;
         }
         let key = ItemKey {
             name: item.name(db).clone(),
@@ -118,11 +117,11 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
             }
         }
     }
-    if switches.zeros && has_lanes {
+    if switches.zeros {
         zeros(db, file, switches, &page, &mut remarks);
     }
     let line_end = |line: u32| page.end_of(line);
-    if has_lanes && switches.registers && switches.costs != CostHints::Off {
+    if switches.registers && switches.costs != CostHints::Off {
         remarks.extend(super::pressure::hints(db, file, range, &line_end));
     }
     let costs = super::costs::hints(db, file, range, switches, &line_end);
@@ -146,6 +145,31 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
             remarks
         }
     }
+}
+
+/// What is told beside the code of functions that run on one lane: branches that are hard to predict.
+fn of_one_lane(
+    db: &dyn Db,
+    file: File,
+    range: Span,
+    switches: &HintConfig,
+    page: &Page<'_>,
+) -> Vec<Hint> {
+    let line_end = |line: u32| page.end_of(line);
+    let line = |offset: u32| page.lines.line_column(offset).0;
+    let mut hints = match switches.mispredictions {
+        true => super::branches::hints(db, file, &line_end, &line),
+        false => Vec::new(),
+    };
+    if switches.paths {
+        for (_, item) in own_items(db, file) {
+            if item.holds(db).code {
+                hints.extend(super::partly_dead::hints(db, item));
+            }
+        }
+    }
+    hints.retain(|hint| hint.offset >= range.start && hint.offset <= range.end);
+    one_a_line(hints, page)
 }
 
 /// The remarks of each line as one hint at its end: the most important first, then those for which there is room.

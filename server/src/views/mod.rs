@@ -4,6 +4,7 @@
 pub mod actions;
 pub mod allocations;
 pub mod assembly;
+pub mod branches;
 pub mod code;
 pub mod completion;
 pub mod costs;

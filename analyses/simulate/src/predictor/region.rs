@@ -201,9 +201,8 @@ pub struct Step {
 }
 
 /// What the conversion of a trace came to.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Converted {
-    pub events: Vec<Event>,
     /// Times that regions were entered.
     pub entries: u64,
     /// Cycles of fetch for blocks that were not executed.
@@ -221,14 +220,14 @@ pub const fn original(pc: u64) -> u64 {
     pc & (OTHER - 1)
 }
 
-/// The events of a trace whose regions are if-converted; a compare is known `delay` cycles after its fetch. Without regions,
-/// the events of the trace as it is.
-#[must_use]
+/// Tells the events of a trace whose regions are if-converted; a compare is known `delay` cycles after its fetch. Without
+/// regions, the events of the trace as it is.
 pub fn converted(
     nodes: &[RegionNode],
     regions: &[Region],
     trace: &[Step],
     delay: u32,
+    listener: &mut dyn FnMut(&Event),
 ) -> Converted {
     let mut of: Vec<Option<(usize, usize)>> = vec![None; nodes.len()];
     for (number, region) in regions.iter().enumerate() {
@@ -248,6 +247,7 @@ pub fn converted(
         nodes,
         delay,
         gap: 0,
+        listener,
         out: Converted::default(),
     };
     let mut at = 0;
@@ -272,6 +272,7 @@ struct Emitter<'a> {
     delay: u32,
     /// Cycles since the last event.
     gap: u32,
+    listener: &'a mut dyn FnMut(&Event),
     out: Converted,
 }
 
@@ -281,7 +282,7 @@ impl Emitter<'_> {
     }
     fn branch(&mut self, pc: u64, guard: u16, taken: bool) {
         let gap = self.gap();
-        self.out.events.push(Event::Branch(Branch {
+        (self.listener)(&Event::Branch(Branch {
             gap,
             pc,
             taken,
@@ -290,7 +291,7 @@ impl Emitter<'_> {
     }
     fn define(&mut self, first: Write, second: Option<Write>, compare: bool) {
         let gap = self.gap();
-        self.out.events.push(Event::Define(Define {
+        (self.listener)(&Event::Define(Define {
             gap,
             delay: self.delay,
             first,

@@ -153,6 +153,20 @@ pub fn aggregate(into: &mut StoredItem, other: &StoredItem) {
             None => into.paths.push(path.clone()),
         }
     }
+    for branch in &other.branches {
+        let found = into.branches.iter_mut();
+        match found.into_iter().find(|known| known.block == branch.block) {
+            Some(known) => {
+                known.executed = known.executed.saturating_add(branch.executed);
+                known.taken = known.taken.saturating_add(branch.taken);
+                known.mispredicted = known.mispredicted.saturating_add(branch.mispredicted);
+                let both = known.after.zip(branch.after);
+                known.after = both.map(|(first, second)| first.saturating_add(second));
+            }
+            None => into.branches.push(*branch),
+        }
+    }
+    into.branches.sort_by_key(|branch| branch.block);
     into.paths.sort_by_key(|path| std::cmp::Reverse(path.count));
     into.other_paths = into.other_paths.saturating_add(other.other_paths);
     for path in into.paths.drain(into.paths.len().min(MOST_PATHS)..) {

@@ -18,7 +18,7 @@ mod tests;
 
 pub use build::{Place, Positions, aggregate, item_of, stored_item};
 pub use map::{Lost, Mapped, Why, map};
-pub use paths::{FoundPaths, found_paths, stored_paths};
+pub use paths::{FoundPaths, found_branches, found_paths, stored_paths};
 pub use shape::{block_shape, code_hash, names, shape, text_hash};
 
 use serde::{Deserialize, Serialize};
@@ -105,9 +105,25 @@ pub struct StoredItem {
     /// Ways of lanes that are in no path: those of the rarest ones beyond `MOST_PATHS`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other_paths: u64,
+    /// What a predictor of branches made of a run on one lane, sorted by block; empty of other runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branches: Vec<StoredBranch>,
     /// Source vectors of which all members were zero together.
     #[serde(default)]
     pub joint: Vec<StoredJoint>,
+}
+
+/// The branch at the end of a block, as a predictor saw it: the chooser of the 21264.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredBranch {
+    pub block: u32,
+    pub executed: u64,
+    /// Times that the first way was taken.
+    pub taken: u64,
+    pub mispredicted: u64,
+    /// Mispredictions that remain when the worst branches are if-converted, where some can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -280,6 +296,7 @@ impl StoredProfile {
             bounded("bytes of a name", item.name.len(), LONGEST_NAME)?;
             bounded("blocks of an item", item.blocks.len(), MOST_VALUES)?;
             bounded("vectors of an item", item.joint.len(), MOST_VALUES)?;
+            bounded("branches of an item", item.branches.len(), MOST_VALUES)?;
             bounded("paths of an item", item.paths.len(), MOST_PATHS)?;
             let longest = item.paths.iter().map(|path| path.blocks.len()).max();
             bounded("blocks of a path", longest.unwrap_or(0), LONGEST_PATH)?;
@@ -363,6 +380,16 @@ impl StoredItem {
             if value.top.windows(2).any(|two| two[0].count < two[1].count) {
                 return fail(id, "top values are not sorted by falling count");
             }
+        }
+        if !self.branches.is_sorted_by(|a, b| a.block < b.block) {
+            return fail(None, "branches are not sorted by block");
+        }
+        if self
+            .branches
+            .iter()
+            .any(|branch| branch.taken > branch.executed)
+        {
+            return fail(None, "a branch is taken more often than it is executed");
         }
         for joint in &self.joint {
             let known = |id: &u32| {

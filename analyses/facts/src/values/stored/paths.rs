@@ -4,7 +4,7 @@
 //! is found where all of its blocks are, and edges lead from each to the next.
 
 use super::shape::{block_shape, code_hash};
-use super::{MOST_PATHS, StoredItem, StoredPath, hex};
+use super::{MOST_PATHS, StoredBranch, StoredItem, StoredPath, hex};
 use crate::paths::{Ending, Path, PathGraph, PathNumbers, PathProfile, Start};
 use ir::entity::Entity;
 use ir::{Block, Function};
@@ -81,6 +81,30 @@ pub fn found_paths(item: &StoredItem, function: &Function, numbers: &PathNumbers
         }
     }
     out
+}
+
+/// The branches of an item at blocks of a function as it is now, and whether that is the code that was profiled.
+#[must_use]
+pub fn found_branches(
+    item: &StoredItem,
+    function: &Function,
+) -> (Vec<(Block, StoredBranch)>, bool) {
+    if item.branches.is_empty() {
+        return (Vec::new(), true);
+    }
+    let exact = item.code == hex(code_hash(function));
+    let blocks = match exact {
+        true => FxHashMap::default(),
+        false => same_blocks(item, function),
+    };
+    let now = |id: u32| match exact {
+        true => function.blocks.keys().nth(id as usize),
+        false => blocks.get(&id).copied(),
+    };
+    let found = item.branches.iter();
+    let found = found.filter_map(|branch| Some((now(branch.block)?, *branch)));
+    let ends = |block: Block| function.blocks[block].terminator.edges().len() > 1;
+    (found.filter(|(block, _)| ends(*block)).collect(), exact)
 }
 
 /// Blocks of an item by their ids, and those of the function with the same operations.
