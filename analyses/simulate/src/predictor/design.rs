@@ -1,7 +1,9 @@
 //! Designs: a predictor of directions with its sizes, and what it does with predicates.
 
-use super::tage::TABLES;
 use std::fmt;
+
+/// Tables of TAGE with tags, at most.
+pub(super) const TABLES: usize = 16;
 
 /// Sizes of a chooser, each the binary logarithm of a number of entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

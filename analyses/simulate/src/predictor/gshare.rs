@@ -2,19 +2,9 @@
 //!
 //! Source: S. McFarling, *Combining Branch Predictors*, 1993.
 
+use super::counter::{WEAK, count, digest};
 use super::history::History;
 use std::collections::VecDeque;
-
-/// A counter from 0 to 3, taken from 2 on.
-pub(super) fn count(counter: &mut u8, up: bool) {
-    *counter = match up {
-        true => (*counter + 1).min(3),
-        false => counter.saturating_sub(1),
-    };
-}
-
-/// Not taken, by a hair: how counters begin.
-pub(super) const WEAK: u8 = 1;
 
 #[derive(Debug)]
 pub(super) struct Gshare {
@@ -44,6 +34,6 @@ impl Gshare {
         count(&mut self.counters[at as usize], taken);
     }
     pub(super) fn counters(&self) -> u64 {
-        super::laboratory::digest(&self.counters)
+        digest(&self.counters)
     }
 }

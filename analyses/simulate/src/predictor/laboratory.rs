@@ -301,11 +301,3 @@ impl Laboratory {
         }
     }
 }
-
-/// A number that tells contents apart.
-pub(super) fn digest(bytes: &[u8]) -> u64 {
-    use std::hash::Hasher;
-    let mut hasher = rustc_hash::FxHasher::default();
-    hasher.write(bytes);
-    hasher.finish()
-}

@@ -11,8 +11,8 @@
 //! weakly not taken, choosers at weakly global. Of a branch with a guard there may be two local histories (`Local::Pep`):
 //! the guard's value, as the register file has it at fetch, says which is read and written.
 
+use super::counter::{WEAK, count, digest};
 use super::design::{Local, MetaSizes};
-use super::gshare::{WEAK, count};
 use super::history::History;
 use std::collections::VecDeque;
 
@@ -116,7 +116,6 @@ impl Meta {
     }
 
     pub(super) fn counters(&self) -> u64 {
-        use super::laboratory::digest;
         let histories: Vec<u8> = self
             .histories
             .iter()

@@ -20,6 +20,7 @@
 //! section 3; D. August et al., *Architectural Support for Compiler-Synthesized Dynamic Branch Prediction Strategies*,
 //! 1997; A. Seznec, P. Michaud, *A Case for (Partially) Tagged Geometric History Length Branch Prediction*, JILP 8, 2006.
 
+mod counter;
 mod design;
 mod gshare;
 mod history;

@@ -12,13 +12,11 @@
 //!
 //! Source: A. Seznec, P. Michaud, *A Case for (Partially) Tagged Geometric History Length Branch Prediction*, JILP 8, 2006.
 
-use super::design::TageSizes;
-use super::gshare::{WEAK, count};
+use super::counter::{WEAK, count, digest};
+use super::design::{TABLES, TageSizes};
 use super::history::{Fold, History};
 use std::collections::VecDeque;
 
-/// Tables with tags, at most.
-pub(super) const TABLES: usize = 16;
 /// Branches between two clearings of useful bits.
 const AGED: u64 = 1 << 18;
 /// Bits of places that are kept of the branches before.
@@ -248,7 +246,6 @@ impl Tage {
     }
 
     pub(super) fn counters(&self) -> u64 {
-        use super::laboratory::digest;
         let entries = self.tables.iter().flat_map(|table| &table.entries);
         let bytes = entries.flat_map(|entry| {
             let [low, high] = entry.tag.to_le_bytes();
