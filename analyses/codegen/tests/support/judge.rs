@@ -63,7 +63,7 @@ pub(crate) fn words(
 }
 
 /// The bits of the result.
-fn returned(ty: Scalar, outcome: &sim::Outcome) -> Result<u64, String> {
+pub(crate) fn returned(ty: Scalar, outcome: &sim::Outcome) -> Result<u64, String> {
     Ok(match ty {
         Scalar::Float => u64::from((outcome.float.to_f64() as f32).to_bits()),
         Scalar::Double => outcome.float.to_f64().to_bits(),

@@ -5,13 +5,14 @@
 //! ```
 //!
 //! `graph` is the control flow that is walked, `numbering` gives each acyclic way its number, `placement` says where a counter
-//! has to change so that the number comes out with fewest additions, `profile` is what was counted, `bounds` what counts of edges
+//! has to change so that the number comes out with fewest additions, `counters` which edges tell of all others, `profile` is what was counted, `bounds` what counts of edges
 //! alone tell of ways, `unread` how often nothing reads what is computed on them.
 //!
 //! Source: Ball and Larus, *Efficient Path Profiling*, MICRO-29, 1996; Ball, *Efficiently Counting Program Events with
 //! Support for On-line Queries*, TOPLAS 1994; Ball, Mataga, Sagiv, *Edge Profiling versus Path Profiling*, POPL 1998.
 
 pub mod bounds;
+pub mod counters;
 mod graph;
 mod numbering;
 pub mod placement;

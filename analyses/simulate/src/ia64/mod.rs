@@ -47,7 +47,7 @@ pub use float::Float;
 pub use memory::Memory;
 pub use path::{Laid, SimulatedClock};
 pub use program::Program;
-pub use run::{run, traced};
+pub use run::{Seen, run, run_kept, traced};
 pub use timing::{
     BranchUnit, Consumer, Dispersal, Latency, MemoryCounts, MissingLine, Producer, Timing,
 };

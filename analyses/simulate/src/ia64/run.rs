@@ -64,16 +64,61 @@ pub fn traced(
     limits: &Limits,
     listener: Listener<'_>,
 ) -> Result<Outcome, Fault> {
-    let heard = &mut |_: &Machine<'_>, _: &Inst| {};
-    started(
+    let start = Start {
         program,
         item,
         arguments,
-        memory,
-        limits,
-        heard,
-        Some(listener),
-    )
+        keep: false,
+    };
+    let unwatched = &mut |_: &Machine<'_>, _: &Inst| {};
+    started(start, memory, limits, unwatched, Some(listener))
+}
+
+/// A run behind which the file's data stays in memory with what it left there: a later run goes on with it.
+///
+/// # Errors
+/// A fault says at which line the program went wrong; memory is as it was then.
+pub fn run_kept(
+    program: &Program,
+    item: &str,
+    arguments: &[Arg],
+    memory: &mut Memory,
+    limits: &Limits,
+    see: &mut dyn FnMut(Seen<'_, '_>),
+) -> Result<Outcome, Fault> {
+    let mut watch = |machine: &Machine<'_>, inst: &Inst| see(Seen { machine, inst });
+    let start = Start {
+        program,
+        item,
+        arguments,
+        keep: true,
+    };
+    started(start, memory, limits, &mut watch, None)
+}
+
+/// An instruction that executes next, with the registers in front of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a, 'm> {
+    machine: &'a Machine<'m>,
+    inst: &'a Inst,
+}
+
+impl Seen<'_, '_> {
+    /// The statement of the document; none of a nop that fills.
+    #[must_use]
+    pub fn statement(&self) -> Option<u32> {
+        self.inst.statement
+    }
+    /// False if the qualifying predicate keeps it from doing anything.
+    #[must_use]
+    pub fn executes(&self) -> bool {
+        self.machine.predicate(self.inst.qp)
+    }
+    /// The value of a general register, as the instruction names it; `None` outside of the frame, and for NaT.
+    #[must_use]
+    pub fn general(&self, number: u8) -> Option<u64> {
+        self.machine.general_value(number)
+    }
 }
 
 /// Sees every instruction before it executes.
@@ -87,18 +132,38 @@ pub(super) fn watched(
     limits: &Limits,
     watch: Watch<'_>,
 ) -> Result<Outcome, Fault> {
-    started(program, item, arguments, memory, limits, watch, None)
+    let start = Start {
+        program,
+        item,
+        arguments,
+        keep: false,
+    };
+    started(start, memory, limits, watch, None)
+}
+
+/// The function that is called, and its arguments.
+#[derive(Clone, Copy)]
+struct Start<'a> {
+    program: &'a Program,
+    item: &'a str,
+    arguments: &'a [Arg],
+    /// The program's data stays mapped, and is taken as it is where it is mapped already.
+    keep: bool,
 }
 
 fn started(
-    program: &Program,
-    item: &str,
-    arguments: &[Arg],
+    start: Start<'_>,
     memory: &mut Memory,
     limits: &Limits,
     watch: Watch<'_>,
     listener: Option<Listener<'_>>,
 ) -> Result<Outcome, Fault> {
+    let Start {
+        program,
+        item,
+        arguments,
+        keep,
+    } = start;
     let entry = program
         .address(item)
         .filter(|&address| program.at(address).is_some());
@@ -112,8 +177,13 @@ fn started(
     let mut mapped = vec![STACK];
     let mut free = memory.map(STACK, vec![0; STACK_BYTES as usize], true);
     for (base, bytes, writable) in &program.regions {
+        if keep && memory.bytes(*base, bytes.len()).is_some() {
+            continue;
+        }
         free &= memory.map(*base, bytes.clone(), *writable);
-        mapped.push(*base);
+        if !keep {
+            mapped.push(*base);
+        }
     }
     let outcome = if free {
         let mut machine = Machine::new(program, memory, limits);

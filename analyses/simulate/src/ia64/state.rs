@@ -259,6 +259,19 @@ impl<'a> Machine<'a> {
             Some(at) => self.stack.get(at).copied().unwrap_or_default(),
         }
     }
+    /// A general register as it is, without a note that it is read; `None` outside of the frame, and for NaT.
+    pub(super) fn general_value(&self, number: u8) -> Option<u64> {
+        let word = match number {
+            0 => Word::default(),
+            _ => self.word(self.general(number).ok()?),
+        };
+        (!word.nat).then_some(word.value)
+    }
+    /// A predicate as it is.
+    pub(super) fn predicate(&self, number: u8) -> bool {
+        let id = self.predicate_id(number) - PREDICATES;
+        number == 0 || self.predicates >> id & 1 != 0
+    }
     pub(super) fn gr(&mut self, number: u8) -> Result<Word, Trap> {
         self.gr_for(number, Use::Data)
     }

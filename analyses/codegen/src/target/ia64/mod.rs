@@ -12,6 +12,7 @@ pub mod describe;
 pub mod emit;
 mod frame;
 pub mod groups;
+pub mod instrument;
 pub(crate) mod interpret;
 mod latency;
 mod layout;
