@@ -243,3 +243,82 @@ fn random_programs_count_what_the_simulator_sees() {
         assert!(u64::from(tally.functions) * 2 > programs, "{tally:?}");
     }
 }
+
+/// A function's run without and with probes.
+struct Cost {
+    name: String,
+    cycles: [u64; 2],
+    nops: [u64; 2],
+}
+
+impl Cost {
+    fn ratio(&self) -> f64 {
+        self.cycles[1] as f64 / self.cycles[0] as f64
+    }
+}
+
+/// The runs of the loops of the fixtures on `n` elements and of random programs with their branches counted, the dearest first.
+fn costs(n: u64, pipelined: bool) -> Vec<Cost> {
+    let mut kernels: Vec<(String, String, Kernel)> = Vec::new();
+    for looped in loops::loops() {
+        let kernel = looped.kernel(n, 0);
+        kernels.push((looped.name, looped.text, kernel));
+    }
+    for seed in 0..20 {
+        let kernel = oracle::random::c::kernel(seed);
+        kernels.push((format!("program {seed}"), kernel.text.clone(), kernel));
+    }
+    let mut out = Vec::new();
+    for (name, source, kernel) in kernels {
+        let text = emitted(&source, "itanium2", pipelined);
+        if !text.contains(&format!(".proc {}\n", kernel.name)) {
+            continue;
+        }
+        let made = with_probes(&text, "itanium2", Probe::Branch);
+        assert_eq!(made.refused, [], "{name}");
+        let [before, after] = [&text, &made.text].map(|text| {
+            let ran = ran(&kernel, text, 0, Some("itanium2"), 1);
+            ran.unwrap_or_else(|why| panic!("{name}: {why}\n{text}"))
+                .outcome
+        });
+        out.push(Cost {
+            name,
+            cycles: [
+                before.cycles.expect("cycles"),
+                after.cycles.expect("cycles"),
+            ],
+            nops: [before.nops, after.nops],
+        });
+    }
+    out.sort_by(|one, other| other.ratio().total_cmp(&one.ratio()));
+    out
+}
+
+/// The cost of counting branches, in the simulator's clock. `LOCKSTEP_PROBE_COSTS` prints every function.
+#[test]
+fn counters_of_branches_cost_at_most_a_fifth() {
+    let all = std::env::var_os("LOCKSTEP_PROBE_COSTS").is_some();
+    for (n, pipelined) in [(400, true), (400, false), (10, false)] {
+        let costs = costs(n, pipelined);
+        let count = costs.len();
+        let mean = costs.iter().map(|cost| cost.ratio().ln()).sum::<f64>() / count as f64;
+        let mean = mean.exp();
+        let nops = |which: usize| costs.iter().map(|cost| cost.nops[which]).sum::<u64>() as f64;
+        let more = nops(1) / nops(0) - 1.0;
+        println!(
+            "{count} functions, {n} elements, pipelined: {pipelined}: cycles {mean:.3} times in the geometric mean, nops {:+.1} %",
+            100.0 * more
+        );
+        for cost in costs.iter().take(if all { count } else { 5 }) {
+            println!(
+                "{:.3}  {}: cycles {:?}, nops {:?}",
+                cost.ratio(),
+                cost.name,
+                cost.cycles,
+                cost.nops
+            );
+        }
+        assert!(count >= 20);
+        assert!(mean <= 1.2 && more <= 0.2, "{mean} {more}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! Braces hold what they say, checked against the templates that exist. Between braces the instructions are packed in
 //! order, the template that takes most of the next ones at every bundle; the empty slots are nops, counted as any.
-//! A call is the last of its bundle, since its callee returns to the next one.
+//! There a call is the last of its bundle, since its callee returns to the next one.
 
 use super::op::Slot;
 
@@ -117,11 +117,19 @@ pub(super) fn fill(shape: usize, rest: &[Placed]) -> Filled {
     filled
 }
 
-/// The bundle that braces hold: of the template that is named, or of the first that takes all. `None`: no template does.
+/// The bundle that braces hold: of the template that is named, or of the first that takes all. What is written behind a call
+/// stays there, and executes where the call does not. `None`: no template holds it.
 pub(super) fn braced(name: Option<&str>, content: &[Placed]) -> Option<Filled> {
+    let content: Vec<Placed> = content
+        .iter()
+        .map(|placed| Placed {
+            ends: false,
+            ..*placed
+        })
+        .collect();
     (0..SHAPES.len())
         .filter(|&shape| name.is_none_or(|name| SHAPES[shape].name == name))
-        .map(|shape| fill(shape, content))
+        .map(|shape| fill(shape, &content))
         .find(|filled| {
             filled.taken == content.len()
                 && (content.is_empty()

@@ -5,7 +5,7 @@
 //! { .mib  ld1 r16 = [r33]  nop.i 0  nop.i 0 ;; }  ->  { .mii  ld1 r16 = [r33]  adds r41 = 1, r41  nop.i 0 ;; }
 //! ```
 //!
-//! The file is written once without bundles, every probe in groups of its own, and read again: so the instructions of
+//! Where a probe is one addition to a register of its own it takes the slot of a nop, and nothing else moves. Else the file is written once without bundles, every probe in groups of its own, and read again: so the instructions of
 //! probes are what the table of the instruction set says of them. Then blocks are packed by the packer of re-bundling and
 //! judged by the checker of bundles; what it does not accept, and what has no packing, stays without bundles. A directive
 //! for the unwinder stays in front of its instruction, and what stood on one side of the beginning of a region stays there.
@@ -21,7 +21,8 @@ use crate::target::ia64::listing::{Item, LARGEST, Listing, listing};
 use crate::target::ia64::rebundle::{bundles, nop, pack};
 use crate::target::ia64::relations::Promise;
 use crate::target::ia64::stand::{insts_of, of_block};
-use isa::ia64::Branch;
+use isa::ia64::{Branch, Class};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Subsets that the packer looks at in each block.
@@ -213,39 +214,48 @@ impl Printer<'_> {
     /// `first`: the item of the function's first instruction in the text without bundles.
     fn function(&mut self, lines: &[Line], first: usize) {
         let units = units(lines);
-        let changed = changed(lines, &units);
+        let forms = forms(lines, &units);
         let mut item = first;
         let mut at = 0;
         // The group in front goes on.
         let mut open = false;
-        for (unit, changed) in units.iter().zip(changed) {
+        for (unit, form) in units.iter().zip(forms) {
             for line in &lines[at..unit.start] {
                 self.outside(line);
             }
             at = unit.end;
             let count = unit.len();
             let codes: Vec<&Code> = lines[unit.clone()].iter().filter_map(code_of).collect();
-            if changed {
-                self.fresh();
-                if open {
-                    self.out.push_str("\t;;\n");
-                }
-                self.packed(&codes, item);
-                open = false;
-            } else {
-                if self.out.ends_with('\n') {
-                    self.out.push('\t');
-                }
-                for line in &lines[unit.clone()] {
-                    if let Line::Instruction {
-                        source: Some(range),
-                        ..
-                    } = line
-                    {
-                        self.out.push_str(&self.source.text[range.clone()]);
+            let own = &lines[unit.clone()];
+            match form {
+                Form::Kept => {
+                    if self.out.ends_with('\n') {
+                        self.out.push('\t');
                     }
+                    self.kept(own, &BTreeMap::new());
+                    open = codes.last().is_some_and(|code| !code.stop);
                 }
-                open = codes.last().is_some_and(|code| !code.stop);
+                Form::Filled(filled) => {
+                    if !filled.more.is_empty() {
+                        self.fresh();
+                        self.more(&filled.more);
+                    }
+                    if self.out.ends_with('\n') {
+                        self.out.push('\t');
+                    }
+                    self.kept(own, &filled.slots);
+                    open = codes.last().is_some_and(|code| !code.stop);
+                }
+                Form::Packed => {
+                    let codes = without_nops_named(&codes);
+                    let codes: Vec<&Code> = codes.iter().collect();
+                    self.fresh();
+                    if open {
+                        self.out.push_str("\t;;\n");
+                    }
+                    self.packed(&codes, item);
+                    open = false;
+                }
             }
             item += count;
         }
@@ -254,6 +264,46 @@ impl Printer<'_> {
         }
         if self.out.ends_with('\n') {
             self.out.push('\t');
+        }
+    }
+
+    /// Bundles in front of a unit, in its first group.
+    fn more(&mut self, probes: &[String]) {
+        for three in probes.chunks(3) {
+            self.out.push_str("\t{ .mii\n");
+            for at in 0..3 {
+                let fill = if at == 0 { "nop.m 0" } else { "nop.i 0" };
+                let _ = writeln!(self.out, "\t{}", three.get(at).map_or(fill, String::as_str));
+            }
+            self.out.push_str("\t}\n");
+        }
+    }
+
+    /// A unit in the bundles that it has, with other texts in some slots, by line.
+    fn kept(&mut self, lines: &[Line], slots: &BTreeMap<usize, String>) {
+        for (at, line) in lines.iter().enumerate() {
+            let Line::Instruction {
+                code,
+                source: Some(range),
+            } = line
+            else {
+                continue;
+            };
+            let whole = &self.source.text[range.clone()];
+            let text = match slots.get(&at) {
+                Some(text) => text,
+                None if code.changed => &code.text,
+                None => {
+                    self.out.push_str(whole);
+                    continue;
+                }
+            };
+            let statement = self.source.listing.items[code.item as usize].statement;
+            let span = self.source.document.statements[statement as usize].span;
+            let [start, end] = [span.start, span.end].map(|at| at as usize - range.start);
+            self.out.push_str(&whole[..start]);
+            self.out.push_str(text);
+            self.out.push_str(&whole[end..]);
         }
     }
 
@@ -399,6 +449,35 @@ impl Printer<'_> {
     }
 }
 
+/// Packing leaves nops out: what names one names the next instruction, and what is written beside it stands there.
+fn without_nops_named(codes: &[&Code]) -> Vec<Code> {
+    let mut out: Vec<Code> = codes.iter().map(|&code| code.clone()).collect();
+    for at in 0..out.len() {
+        if out[at].inst.class != Class::Nop {
+            continue;
+        }
+        let tie = std::mem::replace(&mut out[at].tie, Tie::None);
+        let mut lines = std::mem::take(&mut out[at].above);
+        lines.extend(out[at].beside.take());
+        lines.append(&mut out[at].below);
+        let own = |code: &Code| code.item != u32::MAX && code.inst.class != Class::Nop;
+        let next = (at + 1..out.len()).find(|&next| own(&out[next]));
+        match next {
+            Some(next) => {
+                out[next].tie = out[next].tie.max(tie);
+                lines.append(&mut out[next].above);
+                out[next].above = lines;
+            }
+            None => {
+                if let Some(last) = out.iter_mut().rfind(|code| code.inst.class != Class::Nop) {
+                    last.below.append(&mut lines);
+                }
+            }
+        }
+    }
+    out
+}
+
 /// What stands in front of the beginning of a region of the unwinder stays in front, what stands behind behind it; probes may
 /// go anywhere.
 fn ties(codes: &[&Code], found: &mut Vec<Dependence>) {
@@ -422,6 +501,49 @@ fn ties(codes: &[&Code], found: &mut Vec<Dependence>) {
         );
     }
     found.sort_by_key(|dependence| (dependence.to, dependence.from));
+}
+
+/// Probes in the slots of nops.
+#[derive(Default)]
+struct Filled {
+    /// By line.
+    slots: BTreeMap<usize, String>,
+    /// Those that no nop was left for.
+    more: Vec<String>,
+}
+
+/// Puts the probes of a unit where nops stand: additions to registers of their own, which may execute anywhere in it. `None`: it
+/// has others, too, or there are not enough nops; `more`: then those without one have bundles of their own in front, which a
+/// loop that rotates registers needs, because the groups of its kernel are those of iterations that overlap.
+fn filled(lines: &[Line], more: bool) -> Option<Filled> {
+    let mut out = Filled::default();
+    let mut free = Vec::new();
+    let mut probes = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = code_of(line)?;
+        if code.item == u32::MAX {
+            if !code.text.starts_with("adds ") {
+                return None;
+            }
+            probes.push(code.text.clone());
+            continue;
+        }
+        if code.bundle.is_none() || code.inst.first {
+            return None;
+        }
+        if code.inst.class == Class::Nop
+            && code.inst.predicate == 0
+            && (code.text.starts_with("nop.m") || code.text.starts_with("nop.i"))
+        {
+            free.push(at);
+        }
+    }
+    if probes.len() > free.len() && !more {
+        return None;
+    }
+    out.more = probes.split_off(probes.len().min(free.len()));
+    out.slots = free.into_iter().zip(probes).collect();
+    Some(out)
 }
 
 fn code_of(line: &Line) -> Option<&Code> {
@@ -464,33 +586,51 @@ fn ends(code: &Code) -> bool {
     }
 }
 
-/// By unit: true if something in it changed, or in one that shares a bundle with it.
-fn changed(lines: &[Line], units: &[std::ops::Range<usize>]) -> Vec<bool> {
+/// What becomes of a unit.
+enum Form {
+    Kept,
+    Filled(Filled),
+    Packed,
+}
+
+/// What becomes of each unit; those that share a bundle are packed together or not at all.
+fn forms(lines: &[Line], units: &[std::ops::Range<usize>]) -> Vec<Form> {
     let codes = |unit: &std::ops::Range<usize>| lines[unit.clone()].iter().filter_map(code_of);
-    let mut out: Vec<bool> = units
-        .iter()
-        .map(|unit| codes(unit).any(|code| code.changed || code.item == u32::MAX))
-        .collect();
+    let rotates = lines.iter().filter_map(code_of).any(|code| {
+        matches!(
+            code.inst.branch,
+            Some(Branch::CountedRotating | Branch::WhileRotating)
+        )
+    });
     let edge = |unit: &std::ops::Range<usize>, first: bool| {
         let mut own = codes(unit).filter_map(|code| code.bundle);
         if first { own.next() } else { own.next_back() }
     };
-    let shares = |at: usize| {
-        let last = units[..at].iter().rev().find_map(|unit| edge(unit, false));
-        last.is_some() && last == edge(&units[at], true)
-    };
-    let shared: Vec<bool> = (0..units.len()).map(shares).collect();
-    for _ in 0..2 {
-        for at in 1..units.len() {
-            if shared[at] && out[at - 1] {
-                out[at] = true;
-            }
+    let mut out = Vec::with_capacity(units.len());
+    let mut start = 0;
+    while start < units.len() {
+        let mut last = edge(&units[start], false);
+        let mut end = start + 1;
+        while end < units.len() && last.is_some() && last == edge(&units[end], true) {
+            last = edge(&units[end], false);
+            end += 1;
         }
-        for at in (1..units.len()).rev() {
-            if shared[at] && out[at] {
-                out[at - 1] = true;
+        let chain = &units[start..end];
+        let is_changed = |unit: &std::ops::Range<usize>| {
+            codes(unit).any(|code| code.changed || code.item == u32::MAX)
+        };
+        if chain.iter().any(is_changed) {
+            let filled = chain.iter().enumerate().map(|(at, unit)| {
+                filled(&lines[unit.clone()], rotates && at == 0).map(Form::Filled)
+            });
+            match filled.collect::<Option<Vec<Form>>>() {
+                Some(filled) => out.extend(filled),
+                None => out.extend(chain.iter().map(|_| Form::Packed)),
             }
+        } else {
+            out.extend(chain.iter().map(|_| Form::Kept));
         }
+        start = end;
     }
     out
 }
