@@ -1,10 +1,23 @@
 //! `lockstep instrument`: a copy of a file with counters, and the map that `lockstep profile import` reads them with.
 
-use super::{CliError, InstrumentArgs, input};
+use super::{CliError, InstrumentArgs, input, probes};
 use crate::db::Database;
+use crate::host;
+use crate::language::Language;
 use crate::profile::{counts, instrument};
 
 pub(super) fn instrument(args: &InstrumentArgs) -> Result<u8, CliError> {
+    if let Ok(read) = host::read(&args.file)
+        && Language::of_file(&args.file, &read.text) == Language::Ia64
+    {
+        return probes::instrument(args, &read.text);
+    }
+    if args.probe.is_some() {
+        return Err(CliError::Usage(format!(
+            "{}: --probe is for IA-64 assembly",
+            args.file.display()
+        )));
+    }
     let mut db = Database::default();
     let file = input::open(&mut db, &args.file, &args.analysis)?;
     let counted = instrument::instrument(&db, file, args.item.as_deref())

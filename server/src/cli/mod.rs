@@ -17,6 +17,7 @@ mod loops;
 mod machine;
 mod parked;
 mod paths;
+mod probes;
 mod profile;
 mod registers;
 mod report;
@@ -419,6 +420,9 @@ struct SimArgs {
     /// Number of instructions after which execution stops
     #[arg(long, default_value_t = 100_000_000)]
     steps: u64,
+    /// Writes the counters of `lockstep instrument` to a file after the run
+    #[arg(long, value_name = "RAW")]
+    counters: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
 }
@@ -648,8 +652,11 @@ struct InstrumentArgs {
     /// Only the function of this name
     #[arg(long)]
     item: Option<String>,
-    /// Output file [default: FILE.counted.EXT]
-    #[arg(short, long, value_name = "OUT")]
+    /// IA-64 assembly: what is counted [default: branch]
+    #[arg(long, value_enum)]
+    probe: Option<crate::profile::probes::ProbeKind>,
+    /// Output file [default: FILE.counted.EXT; of IA-64 assembly standard output]
+    #[arg(short, long, visible_alias = "write", value_name = "OUT")]
     output: Option<PathBuf>,
     /// Map of the counters, for `lockstep profile import` [default: OUT.map.json]
     #[arg(long, value_name = "MAP.json")]

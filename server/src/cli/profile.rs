@@ -1,8 +1,11 @@
 //! `lockstep profile`: runs code on described inputs and stores what its values were; shows, compares and imports
 //! profiles.
 
-use super::{CliError, CriterionChoice, ProfileArgs, ProfileCommand, ProfileImportArgs, input};
+use super::{
+    CliError, CriterionChoice, ProfileArgs, ProfileCommand, ProfileImportArgs, input, probes,
+};
 use crate::db::{self, Database};
+use crate::host;
 use crate::profile::make::{MakeError, Order, make};
 use crate::profile::run::{self, Progress, Ran};
 use crate::profile::{self, counts, show, template};
@@ -177,6 +180,12 @@ impl Progress for Bar {
 }
 
 fn import(args: &ProfileImportArgs) -> Result<u8, CliError> {
+    if let (Some(raw), Some(map)) = (&args.counters, &args.map)
+        && let Ok(read) = host::read(map)
+        && let Some(probes) = probes::map(&read.text)
+    {
+        return probes::import(args, &probes, map, raw);
+    }
     let from = match (&args.counters, &args.map, &args.file) {
         (Some(raw), Some(map), _) => counts::From::Counters {
             raw: raw.clone(),

@@ -5,15 +5,17 @@ use super::{CliError, DataFormat, SimArgs};
 use crate::derive::timing::timing;
 use crate::documents::line_column;
 use crate::host;
+use codegen::target::ia64::instrument::COUNTERS;
 use ir::Type;
 use oracle::interp::simple::{DescribedArgument, DescribedValue, show};
 use serde_json::{Value, json};
-use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Timing, run};
+use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Timing, run, run_kept};
 use simulate::predictor::{Counts, Outcome as Predicted};
 use std::cmp::Reverse;
 use std::io::Write;
 use std::path::Path;
 use syntax::LineIndex;
+use syntax::ia64::{Argument, Document, Expr, StatementKind};
 
 /// A buffer that was given.
 struct Buffer {
@@ -37,13 +39,33 @@ pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
         timing: Some(timing),
         ..Limits::default()
     };
-    let outcome = match run(&program, &args.item, &given, &mut memory, &limits) {
+    let ran = match &args.counters {
+        None => run(&program, &args.item, &given, &mut memory, &limits),
+        Some(_) => run_kept(
+            &program,
+            &args.item,
+            &given,
+            &mut memory,
+            &limits,
+            &mut |_| {},
+        ),
+    };
+    let outcome = match ran {
         Ok(outcome) => outcome,
         Err(fault) => {
             eprintln!("{name}: {fault}");
             return Ok(1);
         }
     };
+    if let Some(target) = &args.counters {
+        let place = program.address(COUNTERS);
+        let length = counters(&syntax::ia64::parse(&text));
+        let bytes = place.and_then(|place| memory.bytes(place, length));
+        let Some(bytes) = bytes else {
+            return Err(CliError::Usage(format!("{name} has no counters")));
+        };
+        host::write(target, bytes)?;
+    }
     let changed: Vec<(usize, &Buffer, Vec<u8>)> = buffers
         .iter()
         .enumerate()
@@ -150,6 +172,23 @@ fn processor(name: &str) -> Result<Timing, CliError> {
     match table(name)? {
         (table, true) => timing(&table).ok_or_else(not_simulated),
         (_, false) => Err(CliError::Usage(format!("{name}: not a whole table"))),
+    }
+}
+
+/// Bytes of the counters.
+fn counters(document: &Document) -> usize {
+    let label = document.statements.iter().position(
+        |statement| matches!(&statement.kind, StatementKind::Label(name) if name == COUNTERS),
+    );
+    let behind = label.and_then(|at| document.statements.get(at + 1));
+    match behind.map(|statement| &statement.kind) {
+        Some(StatementKind::Directive(directive)) if directive.name == ".skip" => {
+            match directive.arguments.first() {
+                Some(Argument::Expr(Expr::Number(bytes))) => usize::try_from(*bytes).unwrap_or(0),
+                _ => 0,
+            }
+        }
+        _ => 0,
     }
 }
 

@@ -14,6 +14,7 @@ pub mod launch;
 pub mod make;
 mod members;
 pub mod predict;
+pub mod probes;
 pub mod record;
 pub mod run;
 pub mod show;

@@ -23,6 +23,7 @@ pub mod paths;
 pub mod pressure;
 mod pressure_actions;
 mod priced;
+pub mod probes;
 mod ptx_versions;
 mod ranked;
 pub mod reasons;
