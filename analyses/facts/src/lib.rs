@@ -18,6 +18,7 @@ pub mod partial_dead;
 pub mod paths;
 pub mod pressure;
 pub mod reason;
+pub mod speculative;
 mod trips;
 pub mod values;
 pub mod words;

@@ -1,0 +1,83 @@
+//! Lazy code motion: the fewest evaluations of an expression that no way evaluates more often than before, as late as
+//! possible.
+//!
+//! Bit vectors of one bit: anticipated, there, earliest and later. Each only ever turns one way, so it stops.
+//!
+//! Source: Drechsler and Stadel 1993.
+
+use super::{Placed, Problem, SpeculationRefusal};
+
+/// The placement of lazy code motion, whatever it comes to.
+///
+/// # Errors
+/// The counts are no whole runs of the graph.
+pub fn lazy(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
+    problem.check()?;
+    let count = problem.successors.len();
+    let local = &problem.blocks;
+    let mut before: Vec<Vec<(usize, usize)>> = vec![Vec::new(); count];
+    for (block, targets) in problem.successors.iter().enumerate() {
+        for (edge, &to) in targets.iter().enumerate() {
+            before[to].push((block, edge));
+        }
+    }
+    let computes = |block: usize| local[block].defines || local[block].uses && !local[block].kills;
+    // Evaluated on every way from here: the greatest solution.
+    let mut wanted = vec![true; count];
+    let wanted_behind = |wanted: &[bool], block: usize| {
+        let targets = &problem.successors[block];
+        !targets.is_empty() && targets.iter().all(|&to| wanted[to])
+    };
+    fixed(&mut wanted, |wanted, block| {
+        local[block].uses || wanted_behind(wanted, block) && !local[block].kills
+    });
+    // There at the end of a block.
+    let mut there = vec![true; count];
+    fixed(&mut there, |there, block| {
+        let comes = block != problem.entry && before[block].iter().all(|&(from, _)| there[from]);
+        computes(block) || comes && !local[block].kills
+    });
+    let earliest = |from: usize, to: usize| {
+        let blocked = local[from].kills || !wanted_behind(&wanted, from);
+        wanted[to] && !there[from] && blocked
+    };
+    // At the start of a block: the evaluation can wait until here on all ways. The way into the function is one.
+    let mut later = vec![true; count];
+    let later_on = |later: &[bool], from: usize, to: usize| {
+        earliest(from, to) || later[from] && !local[from].uses
+    };
+    fixed(&mut later, |later, block| {
+        let enters = block != problem.entry || wanted[block];
+        enters
+            && before[block]
+                .iter()
+                .all(|&(from, _)| later_on(later, from, block))
+    });
+    let mut inserted = Vec::new();
+    for (block, targets) in problem.successors.iter().enumerate() {
+        for (edge, &to) in targets.iter().enumerate() {
+            if later_on(&later, block, to) && !later[to] {
+                inserted.push((block, edge));
+            }
+        }
+    }
+    let at_entry = wanted[problem.entry] && !later[problem.entry];
+    let uses = (0..count).filter(|&block| local[block].uses && !later[block]);
+    Ok(problem.placed(inserted, at_entry, uses.collect()))
+}
+
+/// The greatest solution of an equation of each block.
+fn fixed(values: &mut [bool], value: impl Fn(&[bool], usize) -> bool) {
+    loop {
+        let mut changed = false;
+        for block in 0..values.len() {
+            if values[block] && !value(values, block) {
+                values[block] = false;
+                changed = true;
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
