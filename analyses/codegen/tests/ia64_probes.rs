@@ -322,3 +322,51 @@ fn counters_of_branches_cost_at_most_a_fifth() {
         assert!(mean <= 1.2 && more <= 0.2, "{mean} {more}");
     }
 }
+
+/// Texts whose lines were left out, doubled and exchanged at random: what gets probes does what it did, and the rest is refused.
+#[test]
+fn broken_texts_are_refused_or_do_what_they_did() {
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+    let all = loops::loops();
+    let (mut same, mut refused) = (0, 0);
+    for (seed, looped) in (0..).zip(all.iter().cycle().take(4 * all.len())) {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let text = emitted(&looped.text, "itanium2", seed as usize / all.len() % 2 == 1);
+        let mut lines: Vec<&str> = text.lines().collect();
+        for _ in 0..rng.random_range(1..4) {
+            let (at, other) = (
+                rng.random_range(0..lines.len()),
+                rng.random_range(0..lines.len()),
+            );
+            match rng.random_range(0..3) {
+                0 => drop(lines.remove(at)),
+                1 => lines.insert(at, lines[other]),
+                _ => lines.swap(at, other),
+            }
+        }
+        let broken = lines.join("\n") + "\n";
+        let kernel = looped.kernel(7, 0);
+        for probe in PROBES {
+            let made = with_probes(&broken, "itanium2", probe);
+            refused += made.refused.len();
+            // Groups that are wrong have no meaning.
+            let Ok(before) = ran(&kernel, &broken, 0, None, 1) else {
+                continue;
+            };
+            let after = ran(&kernel, &made.text, made.counters as usize, None, 1);
+            let after = after
+                .unwrap_or_else(|why| panic!("{probe:?}: {why}\n{}\nbefore:\n{broken}", made.text));
+            assert!(
+                left(&kernel, &before) == left(&kernel, &after),
+                "{probe:?}: {:?} {:?}\n{}\nbefore:\n{broken}",
+                before.outcome.result,
+                after.outcome.result,
+                made.text
+            );
+            same += 1;
+        }
+    }
+    println!("{same} runs agree, {refused} refusals");
+    assert!(same > 300 && refused > 50, "{same} {refused}");
+}

@@ -12,7 +12,7 @@
 use super::refusal::Refusal;
 use crate::target::ia64::listing::Listing;
 use isa::ia64::{Branch, Class, File, Inst, Reg};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use std::ops::Range;
 use syntax::LineIndex;
@@ -122,6 +122,10 @@ pub(super) struct Function {
     pub name: SmolStr,
     /// Bytes of the text, behind `.proc` to `.endp`.
     pub range: Range<usize>,
+    /// Of the document.
+    pub statements: Range<usize>,
+    /// Names in force in front of it.
+    pub names: Names,
     pub steps: Vec<Step>,
     pub blocks: Vec<Block>,
     pub edges: Vec<FlowStep>,
@@ -150,7 +154,7 @@ impl Source<'_> {
     }
 }
 
-/// The functions of a file with the statements between `.proc` and `.endp`, those two left out.
+/// The functions of a file with the statements between `.proc` and `.endp`, those two left out; none where `.endp` is missing.
 pub(super) fn functions(document: &Document) -> Vec<(SmolStr, Range<usize>)> {
     let mut out = Vec::new();
     let mut open: Option<(SmolStr, usize)> = None;
@@ -160,6 +164,8 @@ pub(super) fn functions(document: &Document) -> Vec<(SmolStr, Range<usize>)> {
         };
         match &*directive.name {
             ".proc" => {
+                let before = open.take();
+                out.extend(before.map(|(name, _)| (name, at..at)));
                 let name = directive
                     .arguments
                     .iter()
@@ -177,38 +183,106 @@ pub(super) fn functions(document: &Document) -> Vec<(SmolStr, Range<usize>)> {
             _ => {}
         }
     }
+    let end = document.statements.len();
+    out.extend(open.map(|(name, _)| (name, end..end)));
     out
 }
 
-/// Names that something else than a branch mentions: data, and constants that instructions load.
-pub(super) fn mentioned(document: &Document) -> Vec<SmolStr> {
-    let mut out = Vec::new();
-    for statement in &document.statements {
-        match &statement.kind {
-            StatementKind::Directive(directive)
-                if !directive.name.starts_with('.') || is_data(&directive.name) =>
-            {
-                for argument in &directive.arguments {
-                    if let Argument::Expr(value) = argument {
-                        names_of(value, &mut out);
+/// What a file says of labels.
+#[derive(Default)]
+pub(super) struct Outline {
+    /// Names that something else than a branch mentions: data, and constants that instructions load.
+    mentioned: FxHashSet<SmolStr>,
+    /// Names for other files.
+    global: FxHashSet<SmolStr>,
+    /// By name: the first and the last statement that branches there.
+    jumps: FxHashMap<SmolStr, (usize, usize)>,
+}
+
+impl Outline {
+    pub(super) fn new(document: &Document) -> Outline {
+        let mut out = Outline::default();
+        let mut names = Vec::new();
+        for (index, statement) in document.statements.iter().enumerate() {
+            names.clear();
+            match &statement.kind {
+                StatementKind::Directive(directive) => {
+                    for argument in &directive.arguments {
+                        if let Argument::Expr(value) = argument {
+                            names_of(value, &mut names);
+                        }
+                    }
+                    match &*directive.name {
+                        ".global" | ".globl" | ".weak" => out.global.extend(names.drain(..)),
+                        name if !name.starts_with('.') || is_data(name) => {
+                            out.mentioned.extend(names.drain(..));
+                        }
+                        _ => {}
                     }
                 }
-            }
-            StatementKind::Instruction(one)
-                if !matches!(one.base(), "br" | "brl" | "brp" | "chk") =>
-            {
-                for operand in &one.sources {
-                    if let OperandKind::Value(value) = &operand.kind {
-                        names_of(value, &mut out);
+                StatementKind::Instruction(one) => {
+                    for operand in &one.sources {
+                        if let OperandKind::Value(value) = &operand.kind {
+                            names_of(value, &mut names);
+                        }
+                    }
+                    match one.base() {
+                        "brp" => {}
+                        "br" | "brl" | "chk" => {
+                            for name in names.drain(..) {
+                                let range = out.jumps.entry(name).or_insert((index, index));
+                                range.1 = index;
+                            }
+                        }
+                        _ => out.mentioned.extend(names.drain(..)),
                     }
                 }
+                _ => {}
             }
-            _ => {}
         }
+        out
     }
-    out.sort_unstable();
-    out.dedup();
-    out
+
+    /// # Errors
+    /// A function is entered elsewhere than at its start, or may be.
+    pub(super) fn entered(
+        &self,
+        document: &Document,
+        name: &SmolStr,
+        statements: &Range<usize>,
+    ) -> Result<(), Refusal> {
+        let own = &document.statements[statements.clone()];
+        // Where such branches go is told beside them.
+        let indirect = own.iter().any(|statement| match &statement.kind {
+            StatementKind::Instruction(one) => {
+                matches!(one.base(), "br" | "brl")
+                    && !one.has("ret")
+                    && !one.has("call")
+                    && matches!(one.sources.last().map(|operand| &operand.kind), Some(OperandKind::Value(Expr::Name(name))) if name.len() == 2 && name.starts_with('b'))
+            }
+            _ => false,
+        });
+        for statement in own {
+            let StatementKind::Label(label) = &statement.kind else {
+                continue;
+            };
+            if label == name {
+                continue;
+            }
+            let jumps = self.jumps.get(label);
+            let elsewhere = jumps.is_some_and(|(first, last)| {
+                !statements.contains(first) || !statements.contains(last)
+            });
+            let label = label.clone();
+            if elsewhere || self.global.contains(&label) {
+                return Err(Refusal::Entered { label });
+            }
+            if !indirect && self.mentioned.contains(&label) {
+                return Err(Refusal::AddressTaken { label });
+            }
+        }
+        Ok(())
+    }
 }
 
 fn is_data(name: &str) -> bool {
@@ -248,7 +322,7 @@ fn tie(directive: &Directive) -> Option<Tie> {
     })
 }
 
-/// Reads a function: `statements` of the document.
+/// Reads a function: `statements` of the document, `names` in force in front of them.
 ///
 /// # Errors
 /// Something in it is not understood well enough to be moved.
@@ -256,7 +330,19 @@ pub(super) fn read(
     source: Source<'_>,
     name: &SmolStr,
     statements: Range<usize>,
+    names: &Names,
 ) -> Result<Function, Refusal> {
+    if statements.is_empty() {
+        let closed = source.document.statements.get(statements.end);
+        let closed = closed.is_some_and(|statement| {
+            matches!(&statement.kind, StatementKind::Directive(directive) if directive.name == ".endp")
+        });
+        return Err(if closed {
+            Refusal::Empty
+        } else {
+            Refusal::Unclosed
+        });
+    }
     let mut reader = Reader {
         source,
         steps: Vec::new(),
@@ -274,9 +360,10 @@ pub(super) fn read(
         .items
         .partition_point(|item| (item.statement as usize) < statements.end);
     let items = first..end;
-    if let Some(&at) = listing
-        .unread
+    let from = listing.unread.partition_point(|&at| (at as usize) < first);
+    if let Some(&at) = listing.unread[from..]
         .iter()
+        .take_while(|&&at| (at as usize) <= end)
         .find(|&&at| (first..=end).contains(&(at as usize)) && first < end)
         .filter(|&&at| {
             // What stands at the very ends may lie outside.
@@ -296,11 +383,8 @@ pub(super) fn read(
         let line = source.line(all[item.statement as usize].span.start);
         return Err(Refusal::Unread { line });
     }
-    // Names as they are at the function's end: what its `alloc` and its arrays say.
-    let mut names = Names::default();
-    for statement in &all[..statements.start] {
-        names.see(statement, source.text);
-    }
+    let before = names;
+    let mut names = before.clone();
     let mut item = first;
     for index in statements.clone() {
         let statement = &all[index];
@@ -327,6 +411,8 @@ pub(super) fn read(
         name: name.clone(),
         range: start..stop,
         line: source.line(start as u32),
+        statements: statements.clone(),
+        names: before.clone(),
         blocks: Vec::new(),
         edges: Vec::new(),
         reached: Vec::new(),
@@ -531,10 +617,10 @@ fn comments(source: Source<'_>, steps: &mut [Step], end: usize) {
 /// General registers in comments `lockstep: free r20, r21` of the function.
 fn given(source: Source<'_>, range: Range<usize>) -> Vec<u8> {
     let mut out = Vec::new();
-    for comment in &source.document.comments {
-        if !range.contains(&(comment.start as usize)) {
-            continue;
-        }
+    let comments = &source.document.comments;
+    let first = comments.partition_point(|comment| (comment.start as usize) < range.start);
+    let own = comments[first..].iter();
+    for comment in own.take_while(|comment| (comment.start as usize) < range.end) {
         let text = &source.text[comment.start as usize..comment.end as usize];
         let Some((_, list)) = text.split_once("lockstep: free ") else {
             continue;

@@ -21,6 +21,8 @@ pub enum Refusal {
     Tag { line: u32 },
     #[error("it holds no instruction")]
     Empty,
+    #[error("its `.endp` is missing")]
+    Unclosed,
     #[error("{count} instructions of `alloc`: the frame is not the same throughout")]
     Allocs { count: u32 },
     #[error("line {line}: `alloc` does not stand in the first block, or has a predicate")]

@@ -8,7 +8,7 @@
 use super::function::{Frame, Function, Source, stacked};
 use super::refusal::Refusal;
 use isa::ia64::{Branch, File, Reg};
-use syntax::ia64::names::{Meaning, Names};
+use syntax::ia64::names::Meaning;
 use syntax::ia64::{Expr, OperandKind, StatementKind};
 
 /// Stacked registers that there are.
@@ -162,10 +162,10 @@ fn moved_outputs(
     by: u32,
 ) -> Result<Vec<(usize, Edits)>, Refusal> {
     let mut out = Vec::new();
-    let mut names = Names::default();
-    let all = &source.document.statements;
+    let mut names = function.names.clone();
     let mut codes = function.codes().peekable();
-    for (index, statement) in all.iter().enumerate() {
+    for index in function.statements.clone() {
+        let statement = &source.document.statements[index];
         names.see(statement, source.text);
         let own = codes.next_if(|(_, code)| {
             source.listing.items[code.item as usize].statement as usize == index

@@ -82,11 +82,10 @@ pub(super) fn write(source: Source<'_>, all: &[Changed], machine: &Epic) -> Stri
 }
 
 fn items_within(source: Source<'_>, range: std::ops::Range<usize>) -> usize {
-    let items = source.listing.items.iter();
+    let items = &source.listing.items;
     let start = |statement: u32| source.document.statements[statement as usize].span.start as usize;
-    items
-        .filter(|item| range.contains(&start(item.statement)))
-        .count()
+    let before = |at: usize| items.partition_point(|item| start(item.statement) < at);
+    before(range.end) - before(range.start)
 }
 
 /// The steps and what is inserted in front of them.
@@ -381,11 +380,9 @@ impl Printer<'_> {
     /// The bundles of a unit; `None`: it has none that are right.
     fn laid(&self, codes: &[&Code], first: usize) -> Option<Vec<Laid>> {
         let range = first as u32..(first + codes.len()) as u32;
-        let region = self
-            .again
-            .regions
-            .iter()
-            .find(|region| region.contains(&range.start))?;
+        let regions = &self.again.regions;
+        let region = regions.partition_point(|region| region.end <= range.start);
+        let region = regions.get(region)?;
         if region.len() > LARGEST || range.end > region.end {
             return None;
         }
