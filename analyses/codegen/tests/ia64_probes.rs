@@ -330,11 +330,11 @@ fn broken_texts_are_refused_or_do_what_they_did() {
     use rand::{Rng, SeedableRng};
     let all = loops::loops();
     let (mut same, mut refused) = (0, 0);
-    for (seed, looped) in (0..).zip(all.iter().cycle().take(4 * all.len())) {
+    for (seed, looped) in (0..).zip(all.iter().cycle().take(8 * all.len())) {
         let mut rng = StdRng::seed_from_u64(seed);
         let text = emitted(&looped.text, "itanium2", seed as usize / all.len() % 2 == 1);
         let mut lines: Vec<&str> = text.lines().collect();
-        for _ in 0..rng.random_range(1..4) {
+        for _ in 0..rng.random_range(1..3) {
             let (at, other) = (
                 rng.random_range(0..lines.len()),
                 rng.random_range(0..lines.len()),

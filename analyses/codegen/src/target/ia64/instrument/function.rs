@@ -345,6 +345,7 @@ pub(super) fn read(
     }
     let mut reader = Reader {
         source,
+        open: false,
         steps: Vec::new(),
         pending: None,
         above: Vec::new(),
@@ -398,6 +399,10 @@ pub(super) fn read(
     let stop = all
         .get(statements.end)
         .map_or(source.text.len(), |last| last.span.start as usize);
+    if reader.open {
+        let line = source.line(all[statements.end - 1].span.start);
+        return Err(Refusal::Braces { line });
+    }
     let mut steps = reader.steps;
     if let Some(at) = reader.pending {
         // Directives behind the last instruction.
@@ -437,8 +442,13 @@ pub(super) fn read(
     Ok(function)
 }
 
+/// Something stands between braces, or without them, that should not.
+struct Unbraced;
+
 struct Reader<'a> {
     source: Source<'a>,
+    /// Within braces.
+    open: bool,
     steps: Vec<Step>,
     /// Where the text of the next instruction begins.
     pending: Option<usize>,
@@ -455,6 +465,8 @@ impl Reader<'_> {
         let span = statement.span;
         let start = span.start as usize;
         let line = source.line(span.start);
+        self.braces(&statement.kind)
+            .map_err(|Unbraced| Refusal::Braces { line })?;
         match &statement.kind {
             StatementKind::Open | StatementKind::Template(_) => {
                 self.pending.get_or_insert(start);
@@ -471,6 +483,11 @@ impl Reader<'_> {
                 if !self.above.is_empty() {
                     // A directive in front of a label is of the instruction behind it.
                     self.pending = None;
+                }
+                let is_local = label.bytes().all(|byte| byte.is_ascii_digit());
+                if !is_local && self.targets.iter().any(|(known, _)| known == label) {
+                    let label = label.clone();
+                    return Err(Refusal::LabelTwice { line, label });
                 }
                 self.targets.push((label.clone(), self.steps.len()));
                 self.steps.push(Step {
@@ -542,6 +559,18 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Follows braces: between them stand instructions, stops and directives for the unwinder.
+    fn braces(&mut self, kind: &StatementKind) -> Result<(), Unbraced> {
+        let is_right = match kind {
+            StatementKind::Open => !std::mem::replace(&mut self.open, true),
+            StatementKind::Close => std::mem::replace(&mut self.open, false),
+            StatementKind::Label(_) | StatementKind::Assign { .. } => !self.open,
+            StatementKind::Directive(directive) => !self.open || tie(directive).is_some(),
+            _ => true,
+        };
+        is_right.then_some(()).ok_or(Unbraced)
     }
 
     fn plain(&mut self, start: usize) {

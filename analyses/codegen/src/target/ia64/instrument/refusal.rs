@@ -19,6 +19,10 @@ pub enum Refusal {
     Automatic,
     #[error("line {line}: a label of a slot within a bundle")]
     Tag { line: u32 },
+    #[error("line {line}: braces that do not hold one bundle")]
+    Braces { line: u32 },
+    #[error("line {line}: `{label}` is a label twice")]
+    LabelTwice { line: u32, label: SmolStr },
     #[error("it holds no instruction")]
     Empty,
     #[error("its `.endp` is missing")]
