@@ -491,3 +491,29 @@ fn moves_of_the_instruction_pointer_stay_with_their_bundle() {
     let label = label.expect("a label for the move");
     assert_eq!(result, program.address(&format!(".Lockstep_f_{label}")));
 }
+
+/// Directives that say nothing to the unwinder stay in front of their instruction as well, and sizes may be sums.
+#[test]
+fn directives_of_an_instruction_stay_in_front_of_it() {
+    let text = "\t.text\nN = 2\n\t.proc f\nf:\n\t.prologue\n\t.regstk 1, N+1, 0, 0\n\t.save ar.pfs, loc0\n\talloc loc0 = ar.pfs, 1, N+1, 0, 0\n\tmov loc1 = r32 ;;\n\t.body\n\tadds r8 = 1, loc1\n\tbr.ret.sptk.many b0 ;;\n\t.endp f\n";
+    for probe in [Probe::Entry, Probe::Branch, Probe::Path] {
+        let made = with_probes(text, "itanium2", probe);
+        assert_eq!(made.refused, []);
+        assert_eq!(
+            made.text.matches(".regstk 1, N+1, 0, 0").count(),
+            1,
+            "{}",
+            made.text
+        );
+        assert_eq!(made.text.matches(".prologue").count(), 1, "{}", made.text);
+        assert_eq!(counted(&made, "f", &[Arg::Integer(4)], 1).0, Some(5));
+        if let Some(assembler) = assembler() {
+            assert_eq!(
+                super::assembled(&assembler, &made.text),
+                "",
+                "{}",
+                made.text
+            );
+        }
+    }
+}

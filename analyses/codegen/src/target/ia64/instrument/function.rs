@@ -47,6 +47,8 @@ pub(super) struct Code {
     pub beside: Option<String>,
     pub below: Vec<String>,
     pub bundle: Option<u32>,
+    /// The end of what stands in front belongs to its text.
+    pub joined: bool,
     /// The label that a branch goes to.
     pub target: Option<SmolStr>,
 }
@@ -349,6 +351,7 @@ pub(super) fn read(
         steps: Vec::new(),
         pending: None,
         above: Vec::new(),
+        joined: false,
         tie: Tie::None,
         targets: Vec::new(),
     };
@@ -453,6 +456,7 @@ struct Reader<'a> {
     /// Where the text of the next instruction begins.
     pending: Option<usize>,
     above: Vec<String>,
+    joined: bool,
     tie: Tie,
     /// Of local labels: number, step.
     targets: Vec<(SmolStr, usize)>,
@@ -474,16 +478,23 @@ impl Reader<'_> {
             StatementKind::Close | StatementKind::Stop => {
                 let stops = statement.kind == StatementKind::Stop;
                 match self.steps.last_mut().map(|step| &mut step.kind) {
-                    Some(StepKind::Code(code)) if self.pending.is_none() => code.stop |= stops,
-                    _ => self.plain(start),
+                    Some(StepKind::Code(code)) => {
+                        code.stop |= stops;
+                        // Its text belongs to what the directives in front say something of.
+                        self.joined |= self.pending.is_some();
+                    }
+                    _ if stops && self.pending.is_none() => self.plain(start, span.end as usize),
+                    _ if stops => {}
+                    _ => return Err(Refusal::Braces { line }),
                 }
             }
             StatementKind::Label(label) => {
                 let at = self.pending.take().unwrap_or(start);
-                if !self.above.is_empty() {
-                    // A directive in front of a label is of the instruction behind it.
-                    self.pending = None;
+                // Directives in front are printed with the label; they say something of the instruction behind it.
+                if self.tie == Tie::Named || self.joined {
+                    return Err(Refusal::Unread { line });
                 }
+                self.above.clear();
                 let is_local = label.bytes().all(|byte| byte.is_ascii_digit());
                 if !is_local && self.targets.iter().any(|(known, _)| known == label) {
                     let label = label.clone();
@@ -523,10 +534,10 @@ impl Reader<'_> {
                         let label = label.unwrap_or_default();
                         return Err(Refusal::Entered { label });
                     }
-                    _ => self.plain(start),
+                    _ => self.plain(start, span.end as usize),
                 },
             },
-            StatementKind::Assign { .. } => self.plain(start),
+            StatementKind::Assign { .. } => self.plain(start, span.end as usize),
             StatementKind::Preprocessor | StatementKind::Macro { .. } | StatementKind::Unknown => {
                 return Err(Refusal::Unread { line });
             }
@@ -552,6 +563,7 @@ impl Reader<'_> {
                         beside: None,
                         below: Vec::new(),
                         bundle: listed.bundle,
+                        joined: std::mem::replace(&mut self.joined, false),
                         target: target(one, &listed.inst, names),
                     })),
                 });
@@ -573,14 +585,16 @@ impl Reader<'_> {
         is_right.then_some(()).ok_or(Unbraced)
     }
 
-    fn plain(&mut self, start: usize) {
-        // An open bundle or a directive for the unwinder in front belongs to what comes behind.
-        let at = self.pending.unwrap_or(start);
+    /// A statement that is printed as it is.
+    fn plain(&mut self, start: usize, end: usize) {
         if self.pending.is_some() {
+            // Behind a directive of the next instruction it goes with that instruction, too.
+            let text = self.source.text[start..end].trim();
+            self.above.push(text.to_owned());
             return;
         }
         self.steps.push(Step {
-            start: at,
+            start,
             kind: StepKind::Plain,
         });
     }
@@ -706,9 +720,10 @@ fn frame(source: Source<'_>, function: &Function) -> Result<Option<Frame>, Refus
             .sources
             .iter()
             .filter_map(|operand| match &operand.kind {
-                OperandKind::Value(Expr::Number(size)) => u32::try_from(*size).ok(),
-                _ => None,
-            });
+                OperandKind::Value(value) => function.names.number(value),
+                OperandKind::Memory(_) => None,
+            })
+            .filter_map(|size| u32::try_from(size).ok());
         let sizes: Vec<u32> = sizes.collect();
         let [inputs, locals, outputs, _] = sizes[..] else {
             return Err(Refusal::AllocSizes { line });

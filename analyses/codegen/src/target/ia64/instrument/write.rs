@@ -163,6 +163,7 @@ fn probe(text: &str) -> Code {
         beside: None,
         below: Vec::new(),
         bundle: None,
+        joined: false,
         target: None,
     }
 }
@@ -590,7 +591,7 @@ enum Form {
     Packed,
 }
 
-/// What becomes of each unit; those that share a bundle are packed together or not at all.
+/// What becomes of each unit; those that share a bundle, or the text of its end, are packed together or not at all.
 fn forms(lines: &[Line], units: &[std::ops::Range<usize>]) -> Vec<Form> {
     let codes = |unit: &std::ops::Range<usize>| lines[unit.clone()].iter().filter_map(code_of);
     let rotates = lines.iter().filter_map(code_of).any(|code| {
@@ -608,7 +609,11 @@ fn forms(lines: &[Line], units: &[std::ops::Range<usize>]) -> Vec<Form> {
     while start < units.len() {
         let mut last = edge(&units[start], false);
         let mut end = start + 1;
-        while end < units.len() && last.is_some() && last == edge(&units[end], true) {
+        let joined = |unit: &std::ops::Range<usize>| codes(unit).any(|code| code.joined);
+        let shares = |last: Option<u32>, unit: &std::ops::Range<usize>| {
+            last.is_some() && last == edge(unit, true) || joined(unit)
+        };
+        while end < units.len() && shares(last, &units[end]) {
             last = edge(&units[end], false);
             end += 1;
         }
