@@ -1,13 +1,19 @@
-//! Loads that cannot matter, guarded in place: the examples of Bratt, Settle and Connors, by the accesses that are executed.
+//! Loads that cannot matter, guarded in place: the examples of Bratt, Settle and Connors, by the accesses that are executed, and
+//! random functions, which compute the same and access memory no more often.
+//!
+//! `LOCKSTEP_SKIPPED_PROGRAMS=N` makes N random functions of each language instead of the default number.
 
+#[path = "sink_dead/generate.rs"]
+mod generate;
 #[path = "support/read.rs"]
 mod read;
 
 use ir::{Inst, Language, Module, Op};
 use lockstep_codegen::specialize::source::{
-    Settings, candidate_at, check, functions_of, harmless, version,
+    Settings, candidate_at, candidates, check, functions_of, harmless, version,
 };
 use oracle::interp::{self, AccessKind, Buffer, Instance, Launch, Observer};
+use oracle::random::Random;
 use read::read;
 
 const EACH: Settings = Settings {
@@ -166,4 +172,96 @@ fn floats_keep_their_zeros() {
         ..EACH
     };
     assert!(version(&source, function, &candidate, free).is_ok());
+}
+
+const PROGRAMS: u64 = 100;
+
+fn launch(module: &Module, language: Language, seed: u64) -> Launch {
+    let function = &module.functions[0];
+    let lanes = match language {
+        Language::C => 1,
+        _ => 64,
+    };
+    let mut launch = Launch::for_function(function, lanes, seed);
+    launch.block = [lanes, 1, 1];
+    launch.grid = [1, 1, 1];
+    launch.limits.steps = 2_000_000;
+    let numbers = |slot: u64| {
+        let of = move |at: u64| Random::new(seed ^ (slot << 40) ^ at).below(5);
+        Buffer::of_u32((0..u64::from(64 * generate::OUTPUTS)).map(of))
+    };
+    for (slot, buffer) in (0..).zip(&mut launch.buffers) {
+        *buffer = numbers(slot);
+    }
+    launch
+}
+
+/// Every guard of random functions.
+fn random_functions(language: Language) -> u64 {
+    // A test may be asked for more by its environment.
+    #[allow(clippy::disallowed_methods)]
+    let given = std::env::var("LOCKSTEP_SKIPPED_PROGRAMS").ok();
+    let programs = given.and_then(|text| text.parse().ok()).unwrap_or(PROGRAMS);
+    let mut made = 0;
+    let mut spared = 0;
+    for seed in 0..programs {
+        let text = generate::kernel(seed ^ 0x1057, language);
+        let read_text = read(&text, language);
+        let (mut modules, _) = read_text.lowered();
+        modules.retain(|module| module.functions[0].name == "kernel");
+        let run = |module: &Module| {
+            let launch = launch(module, language, seed);
+            let mut seen = Accesses {
+                module,
+                loads: 0,
+                stores: 0,
+            };
+            let outcome = interp::run_with(module, &launch, &mut seen, &());
+            assert!(outcome.error.is_none(), "{:?}\n{text}", outcome.error);
+            let words: Vec<Vec<u32>> = outcome
+                .buffers
+                .iter()
+                .map(|buffer| buffer.words().to_vec())
+                .collect();
+            (words, seen.loads + seen.stores)
+        };
+        let (before, accesses) = run(&modules[0]);
+        for number in 0..read_text.parsed.len() {
+            let source = read_text.source(&text, number);
+            for function in functions_of(&read_text.parsed[number].2) {
+                for candidate in candidates(&source, function) {
+                    let Ok(version) = version(&source, function, &candidate, EACH) else {
+                        continue;
+                    };
+                    let (span, new) = &version.edit;
+                    let mut after = text.clone();
+                    after.replace_range(span.start as usize..span.end as usize, new);
+                    let judged = check::check(&text, &after, (*span, new.len()), &|name| {
+                        harmless(&source, name)
+                    });
+                    judged.unwrap_or_else(|violation| panic!("{violation}\n{after}"));
+                    let (mut modules, problems) = read(&after, language).lowered();
+                    assert_eq!(problems, 0, "{after}");
+                    modules.retain(|module| module.functions[0].name == "kernel");
+                    let (now, fewer) = run(&modules[0]);
+                    assert!(now == before, "seed {seed}\n{text}\n---\n{after}");
+                    made += 1;
+                    spared += u64::from(fewer < accesses);
+                }
+            }
+        }
+    }
+    println!("{language:?}: {made} guards, {spared} of them spare accesses");
+    assert!(spared > 0);
+    made
+}
+
+#[test]
+fn random_functions_of_c_compute_the_same() {
+    assert!(random_functions(Language::C) > PROGRAMS / 4);
+}
+
+#[test]
+fn random_kernels_of_cuda_compute_the_same() {
+    assert!(random_functions(Language::Cuda) > PROGRAMS / 4);
 }

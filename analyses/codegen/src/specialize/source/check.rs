@@ -448,11 +448,21 @@ fn declared_in(tokens: &[Tok]) -> FxHashSet<String> {
 
 /// The word before `at` begins a statement, so that `T* x` and no product is read.
 fn starts_statement(tokens: &[Tok], at: usize) -> bool {
+    let name = at;
     let mut at = at;
     while at > 0 {
         at -= 1;
         match tokens[at].text.as_str() {
-            ";" | "{" | "}" | "(" => return true,
+            ";" | "{" | "}" => return true,
+            // `for (T* x = ..`, and not `(a & p[i])`.
+            "(" => {
+                return at > 0
+                    && matches!(
+                        tokens[at - 1].text.as_str(),
+                        "for" | "if" | "while" | "switch"
+                    )
+                    && is(tokens, name + 1, "=");
+            }
             ")" | "+" | "-" | "/" | "," => return false,
             // `x *= y * z;` is no declaration of z.
             text if ASSIGN.contains(&text) => return false,

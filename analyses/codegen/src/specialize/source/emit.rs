@@ -83,13 +83,36 @@ pub(super) fn sequence(source: &Source<'_>, nodes: &[Node<'_>], start: u32, edit
     }
 }
 
-/// A statement that must stand where it stands.
+/// A statement that must stand where it stands, as one.
 fn branch(source: &Source<'_>, node: &Node<'_>, edits: &mut Vec<Edit>) {
     if node.dead {
         edits.push((node.stmt.span, "{}".to_owned()));
-    } else {
-        emit(source, node, node.stmt.span.start, edits);
+        return;
     }
+    // `else if (known) { a; b; }`: the braces make one statement of several.
+    if let NodeKind::If {
+        known: Some(taken),
+        then,
+        otherwise,
+        ..
+    } = &node.kind
+    {
+        let chosen = match taken {
+            true => Some(&**then),
+            false => otherwise.as_deref(),
+        };
+        let text = chosen.and_then(|chosen| {
+            let mut inner = Vec::new();
+            branch(source, chosen, &mut inner);
+            source.edited(chosen.stmt.span, &inner)
+        });
+        edits.push((
+            full_span(node.stmt),
+            text.unwrap_or_else(|| "{}".to_owned()),
+        ));
+        return;
+    }
+    emit(source, node, node.stmt.span.start, edits);
 }
 
 /// Every statement below one, itself first.
