@@ -3,6 +3,8 @@
 //!
 //! `LOCKSTEP_SUNK_PROGRAMS=N` makes N random functions of each language instead of the default number, `LOCKSTEP_SUNK_FIRST=N`
 //! starts at another seed. Every statement of each is tried, with the profile of its run and without.
+//! `LOCKSTEP_PUBLIC_SOURCES=DIR` tries every statement of the C, CUDA and HLSL files under a directory, each by itself, and
+//! `LOCKSTEP_SUNK_OUT=DIR` leaves the rewritten files there, `NUMBER-NAME`.
 
 #[path = "sink_dead/generate.rs"]
 mod generate;
@@ -159,6 +161,7 @@ fn name_of(refusal: &Refusal) -> &'static str {
         Refusal::Effect { .. } => "effect",
         Refusal::OfItself(_) => "of itself",
         Refusal::Trivial(_) => "trivial",
+        Refusal::ManyCopies { .. } => "many copies",
         Refusal::InSwitch(_) => "in a switch",
         Refusal::Graph(_) => "graph",
         Refusal::ManyWays(_) => "many ways",
@@ -276,6 +279,17 @@ fn judged(
 ) -> Result<(), check::Violation> {
     let old_function = own(before.item).expect("it is there");
     let new_function = own(after.item).expect("it is still there");
+    compared(before, old, old_function, after, new, new_function)
+}
+
+fn compared(
+    before: &Source<'_>,
+    old: &str,
+    old_function: &Function,
+    after: &Source<'_>,
+    new: &str,
+    new_function: &Function,
+) -> Result<(), check::Violation> {
     let old_unit = Known::new(before, old_function).expect("it can be followed");
     let new_unit = Known::new(after, new_function).expect("it can be followed");
     check::check(
@@ -392,4 +406,91 @@ fn random_hlsl_kernels_compute_the_same() {
         count.plans > count.functions && count.flagged > 0,
         "{count:?}"
     );
+}
+
+/// Files of a directory by their language.
+// A test may be asked for more by its environment.
+#[allow(clippy::disallowed_methods)]
+fn files(directory: &std::path::Path, out: &mut Vec<(std::path::PathBuf, Language)>) {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return;
+    };
+    let mut entries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    for path in entries {
+        let language = match path.extension().and_then(|end| end.to_str()) {
+            _ if path.is_dir() => {
+                files(&path, out);
+                continue;
+            }
+            Some("c") => Language::C,
+            Some("cu" | "cuh") => Language::Cuda,
+            Some("hlsl") => Language::Hlsl,
+            _ => continue,
+        };
+        out.push((path, language));
+    }
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)]
+fn public_statements_do_the_same() {
+    let Some(directory) = std::env::var_os("LOCKSTEP_PUBLIC_SOURCES") else {
+        return;
+    };
+    let out = std::env::var_os("LOCKSTEP_SUNK_OUT").map(std::path::PathBuf::from);
+    let mut found = Vec::new();
+    files(directory.as_ref(), &mut found);
+    let (mut functions, mut statements, mut made) = (0u64, 0u64, 0u64);
+    let mut refused: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for (path, language) in found {
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        let read = read(&text, language);
+        for number in 0..read.parsed.len() {
+            let source = read.source(&text, number);
+            for (at, function) in functions_of(&read.parsed[number].2).into_iter().enumerate() {
+                functions += 1;
+                for candidate in candidates(function) {
+                    statements += 1;
+                    let terms = Terms {
+                        recorded: None,
+                        prices: Prices {
+                            statement: 6.0,
+                            suppressed: 1.0,
+                            predicate: 1.0,
+                        },
+                        parts_lanes: &|_| false,
+                    };
+                    let plan = match plan(&source, function, &candidate, &terms) {
+                        Ok(plan) => plan,
+                        Err(refusal) => {
+                            *refused.entry(name_of(&refusal)).or_default() += 1;
+                            continue;
+                        }
+                    };
+                    made += 1;
+                    let after = applied(&text, &plan.edits);
+                    let again = self::read::read(&after, language);
+                    let new = again.source(&after, number);
+                    let new_function = functions_of(new.item)[at];
+                    let verdict = compared(&source, &text, function, &new, &after, new_function);
+                    let line = text[..(source.start + candidate.stmt.start) as usize]
+                        .matches('\n')
+                        .count();
+                    println!("{}:{}: `{}`", path.display(), line + 1, candidate.name);
+                    if let Err(violation) = verdict {
+                        panic!("{violation}: {}", path.display());
+                    }
+                    if let Some(out) = &out {
+                        let name = path.file_name().unwrap_or_default().to_string_lossy();
+                        let written = std::fs::write(out.join(format!("{made}-{name}")), &after);
+                        written.expect("a file");
+                    }
+                }
+            }
+        }
+    }
+    println!("{functions} functions, {statements} statements, {made} moved: {refused:#?}");
 }

@@ -167,6 +167,53 @@ fn it_passes_the_ways_out() {
 }
 
 #[test]
+fn one_copy_stands_in_front_of_branches_that_all_read_it() {
+    gives(
+        "int kernel(int *p, int a, int b)
+{
+    int |w = a * b;
+    if (a < 0)
+        return 0;
+    if (b > 3) {
+        p[0] = w;
+    } else {
+        p[1] = w;
+    }
+    return w;
+}
+",
+        "int kernel(int *p, int a, int b)
+{
+    if (a < 0)
+        return 0;
+    int w = a * b;
+    if (b > 3) {
+        p[0] = w;
+    } else {
+        p[1] = w;
+    }
+    return w;
+}
+",
+    );
+}
+
+#[test]
+fn nothing_is_written_into_a_macro() {
+    let text = "#define SHOW(x) if (a > 2) { p[0] = x; }
+void kernel(int *p, int a, int b)
+{
+    int |w = a * b;
+    SHOW(w)
+}
+";
+    assert!(matches!(
+        moved(Language::C, text),
+        Err(Refusal::NoPlace(_))
+    ));
+}
+
+#[test]
 fn within_an_iteration_it_passes_continue() {
     gives(
         "void kernel(int *p, int n)

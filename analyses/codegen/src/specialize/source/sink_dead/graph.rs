@@ -40,6 +40,20 @@ pub(super) enum Place {
     },
 }
 
+impl Place {
+    /// The text next to which, or in which, is written.
+    pub(super) const fn span(self) -> Span {
+        match self {
+            Place::Before(span)
+            | Place::Behind(span)
+            | Place::Opening(span)
+            | Place::Closing(span)
+            | Place::Wrapping(span) => span,
+            Place::Otherwise { then, .. } => then,
+        }
+    }
+}
+
 /// The part of a node that is not the statement's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
@@ -140,7 +154,11 @@ pub(super) fn graph(
 }
 
 impl Builder<'_> {
-    fn add(&mut self, node: Node) -> usize {
+    fn add(&mut self, mut node: Node) -> usize {
+        // The text of a macro is not the function's own.
+        let own = |place: &Place| !self.source.in_macro(place.span());
+        node.entry = node.entry.filter(own);
+        node.exit = node.exit.filter(own);
         self.graph.nodes.push(node);
         self.graph.successors.push(Vec::new());
         self.graph.nodes.len() - 1

@@ -109,6 +109,10 @@ struct Copy {
     hollow: bool,
 }
 
+/// Cycles that a statement takes at least to be moved, and its copies at most, where no profile says what that brings.
+const LEAST_UNPROFILED: f64 = 3.0;
+const MOST_UNPROFILED: usize = 2;
+
 /// The share of executions that a flag must save beyond what goes without it.
 const WORTH: f64 = 0.1;
 
@@ -232,6 +236,9 @@ pub fn plan(
             if matches!(counts, Counts::Ways { fewer: 0, .. }) {
                 return Err(Refusal::ReadOnEachWay(name()));
             }
+            if terms.prices.statement < LEAST_UNPROFILED {
+                return Err(Refusal::Trivial(name()));
+            }
             (sinking, counts)
         }
     };
@@ -239,6 +246,12 @@ pub fn plan(
         return Err(Refusal::Apart(name()));
     }
     let copies = copies(&graph, &sinking, statement).ok_or_else(|| Refusal::NoPlace(name()))?;
+    if ways.is_none() && copies.len() > MOST_UNPROFILED {
+        return Err(Refusal::ManyCopies {
+            name: name(),
+            copies: copies.len(),
+        });
+    }
     let made = write::write(&scene, candidate, &subject, &copies)?;
     Ok(Plan {
         name: name(),
@@ -670,48 +683,102 @@ fn copies(graph: &Graph, sinking: &Sinking, statement: usize) -> Option<Vec<Copy
         false
     };
     let mut out = Vec::new();
-    for node in 0..nodes {
-        let places = [
-            (
-                sinking.inserted.entry[node],
-                sinking.kept.entry[node],
-                sinking.certain.entry[node],
-                true,
-            ),
-            (
-                sinking.inserted.exit[node],
-                sinking.kept.exit[node],
-                sinking.certain.exit[node],
-                false,
-            ),
-        ];
-        for (inserted, kept, certain, entry) in places {
-            if !inserted {
-                continue;
-            }
-            let resets = flag_read_behind(node);
-            if !kept && !resets {
-                continue;
-            }
-            let at = match entry {
-                true => settled(graph, sinking, &before, statement, node)?,
-                false => node,
-            };
-            let found = &graph.nodes[at];
-            let place = match entry {
-                true => found.entry,
-                false => found.exit,
-            };
-            out.push(Copy {
-                place: place?,
-                block: found.block,
-                guarded: kept && !certain,
-                resets,
-                hollow: !kept,
-            });
+    for (node, entry) in joined(graph, sinking, statement) {
+        let (kept, certain) = match entry {
+            true => (sinking.kept.entry[node], sinking.certain.entry[node]),
+            false => (sinking.kept.exit[node], sinking.certain.exit[node]),
+        };
+        // In front of an `if` of which both branches read it.
+        let merged = entry && !sinking.inserted.entry[node];
+        let resets = flag_read_behind(node);
+        let hollow = !kept && !merged;
+        if hollow && !resets {
+            continue;
         }
+        let at = match entry {
+            true => settled(graph, sinking, &before, statement, node)?,
+            false => node,
+        };
+        let found = &graph.nodes[at];
+        let place = match entry {
+            true => found.entry,
+            false => found.exit,
+        };
+        out.push(Copy {
+            place: place?,
+            block: found.block,
+            guarded: !hollow && !merged && !certain,
+            resets,
+            hollow,
+        });
     }
     Some(out)
+}
+
+/// The copies, by node and whether they stand at its entry. One in front of an `if` stands for several behind it where each way
+/// through it comes to one of them, and no other way does.
+fn joined(graph: &Graph, sinking: &Sinking, statement: usize) -> Vec<(usize, bool)> {
+    let nodes = graph.nodes.len();
+    let inserted = |node: usize| {
+        let both = [
+            (sinking.inserted.entry[node], true),
+            (sinking.inserted.exit[node], false),
+        ];
+        both.into_iter()
+            .filter(|(inserted, _)| *inserted)
+            .map(move |(_, entry)| (node, entry))
+    };
+    let mut copies: Vec<(usize, bool)> = (0..nodes).flat_map(inserted).collect();
+    let heads = (0..nodes).rev().filter(|&node| {
+        matches!(graph.nodes[node].role, Role::If(_))
+            && sinking.delayed.entry[node]
+            && sinking.certain.entry[node]
+            && graph.nodes[node].entry.is_some()
+    });
+    for head in heads {
+        // The ways from a node on which the statement is still due, up to the copies; false where it is dropped.
+        let reached = |from: usize, without: Option<usize>| {
+            let mut found = Vec::new();
+            let mut all_read = true;
+            let mut seen = vec![false; nodes];
+            let mut open = vec![from];
+            while let Some(node) = open.pop() {
+                if Some(node) == without || std::mem::replace(&mut seen[node], true) {
+                    continue;
+                }
+                let at_entry = node != from && copies.contains(&(node, true));
+                let at_exit = !at_entry && copies.contains(&(node, false));
+                let (read, certain) = match at_entry {
+                    true => (
+                        sinking.kept.entry[node] || !sinking.inserted.entry[node],
+                        sinking.certain.entry[node],
+                    ),
+                    false => (sinking.kept.exit[node], sinking.certain.exit[node]),
+                };
+                if at_entry || at_exit {
+                    all_read &= read && certain;
+                    found.push((node, at_entry));
+                } else {
+                    all_read &= !graph.successors[node].is_empty();
+                    open.extend(&graph.successors[node]);
+                }
+            }
+            found.sort_unstable();
+            (found, all_read)
+        };
+        let (behind, all_read) = reached(head, None);
+        if behind.len() < 2 || !all_read {
+            continue;
+        }
+        let (others, _) = reached(statement, Some(head));
+        if others.iter().any(|copy| behind.contains(copy)) {
+            continue;
+        }
+        copies.retain(|copy| !behind.contains(copy));
+        copies.push((head, true));
+    }
+    copies.sort_unstable();
+    copies
 }
 
 /// The node at whose entry a copy stands: as early as the ways to it allow that do not divide or meet. `None`: right behind the

@@ -45,6 +45,8 @@ pub enum Refusal {
     OfItself(SmolStr),
     #[error("`{0}` is a literal or another variable: there is nothing to compute")]
     Trivial(SmolStr),
+    #[error("{copies} copies of `{name}` would be needed, and no profile says that they pay")]
+    ManyCopies { name: SmolStr, copies: usize },
     #[error("`{0}` is set in a `switch`")]
     InSwitch(SmolStr),
     #[error("the ways through the text around `{0}` are not understood")]
@@ -88,6 +90,7 @@ impl Refusal {
                 | Refusal::AlwaysRead { .. }
                 | Refusal::Effect { .. }
                 | Refusal::Escapes(_)
+                | Refusal::ManyCopies { .. }
         )
     }
 }

@@ -12,18 +12,6 @@ use syntax::Span;
 use syntax::c_family::ast::*;
 
 impl Place {
-    /// The text next to which, or in which, is written.
-    pub(super) const fn span(self) -> Span {
-        match self {
-            Place::Before(span)
-            | Place::Behind(span)
-            | Place::Opening(span)
-            | Place::Closing(span)
-            | Place::Wrapping(span) => span,
-            Place::Otherwise { then, .. } => Span::at(then.end),
-        }
-    }
-
     /// Where what is written comes to stand.
     const fn offset(self) -> u32 {
         match self {
