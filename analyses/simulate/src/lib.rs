@@ -5,6 +5,8 @@
 //! and figures of its own, so that it and what it judges can disagree. It shares the parser of assembly and the names of
 //! registers with them. Tests use it, the runs that a person asks for, and re-bundling, which is given its clock. Recomputed on
 //! an edit: nothing; equal texts and arguments give equal outcomes.
+//!
+//! `cache` and `predictor` stand alone: they know accesses, and traces of branches, whoever made them.
 
 pub mod cache;
 pub mod ia64;

@@ -200,6 +200,8 @@ fn as_json(shown: &ShownFunction, design: &Design) -> Value {
             "entries": after.entries,
             "mispredicted": after.mispredicted,
             "instructions_added": after.added,
+            "late": after.late,
+            "earlier": after.earlier,
         })
     });
     json!({

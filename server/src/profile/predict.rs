@@ -49,6 +49,9 @@ pub struct RegionSums {
     pub mispredicted: u64,
     /// Instructions that are fetched for nothing.
     pub added: u64,
+    /// Times that a branch's guard was false and not yet known, and the most cycles that a compare would have to stand earlier.
+    pub late: u64,
+    pub earlier: u64,
 }
 
 /// The predictions of a function.
@@ -124,6 +127,8 @@ pub fn predicted(
         after: after.map(|(outcome, sums)| RegionSums {
             regions: formed.len(),
             mispredicted: outcome.all.mispredicted,
+            late: outcome.all.late,
+            earlier: outcome.all.earlier,
             ..sums
         }),
     })

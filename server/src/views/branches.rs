@@ -103,7 +103,11 @@ pub fn report(function: &ShownFunction, predictor: &str, penalty: u32) -> String
         };
         let taken = counts.taken as f64 / counts.executed.max(1) as f64;
         let after = match (branch.after, branch.compare) {
-            (Ok(_), true) => "a compare".to_owned(),
+            (Ok(0), true) => "a compare".to_owned(),
+            // Who comes to it by another way than the region's head finds a copy that is a branch.
+            (Ok(after), true) => format!("{after}, copies"),
+            // What foretold it is gone.
+            (Ok(after), false) if after > counts.mispredicted => format!("{after}, harder"),
             (Ok(after), false) => after.to_string(),
             (Err(_), _) => "-".to_owned(),
         };
@@ -149,10 +153,18 @@ fn saved(all: &Counts, after: &RegionSums, penalty: u32) -> String {
         ),
     };
     let cycles = u64::from(penalty) * all.mispredicted.abs_diff(after.mispredicted);
-    format!(
+    let mut out = format!(
         "  if-converted, {regions}, entered {} times: {change} ({cycles} cycles at {penalty} each), {} instructions more are fetched\n",
         after.entries, after.added
-    )
+    );
+    if after.late > 0 {
+        let _ = writeln!(
+            out,
+            "  {} times a branch has a guard that is false and not yet known: its compare would have to stand up to {} instructions earlier",
+            after.late, after.earlier
+        );
+    }
+    out
 }
 
 /// The reason why nothing is said of a branch after if-conversion.

@@ -23,8 +23,10 @@ struct Register {
     value: bool,
     /// The number of the definition that gave it.
     by: u64,
-    /// The number of its newest definition.
+    /// The number of its newest definition, what that gives, and the cycle behind which it is known.
     newest: u64,
+    next: bool,
+    known: u64,
 }
 
 /// A definition that is not resolved, or whose value is not yet shifted.
@@ -161,7 +163,8 @@ impl Laboratory {
         for write in [Some(define.first), define.second].into_iter().flatten() {
             self.defined += 1;
             let number = self.defined;
-            self.register(write.predicate).newest = number;
+            let register = self.register(write.predicate);
+            (register.newest, register.next, register.known) = (number, write.value, known);
             self.fly(known, Flown::Write(write));
         }
         let value = define.first.value;
@@ -233,6 +236,7 @@ impl Laboratory {
         let guard = self.guard(branch);
         let known_false = guard.is_some_and(|guard| guard.resolved && !guard.value);
         let squashed = self.design.squash && known_false;
+        let late = self.late(branch);
         let predicted = !squashed
             && match &mut self.core {
                 Core::Meta(core) => core.predict(pc, guard, &self.history),
@@ -262,6 +266,7 @@ impl Laboratory {
             taken: predicted,
             wrong,
             squashed,
+            late,
         };
         self.all.add(taken, prediction);
         self.by_place.entry(pc).or_default().add(taken, prediction);
@@ -282,6 +287,18 @@ impl Laboratory {
             value: register.value,
             resolved: register.by == register.newest,
         })
+    }
+
+    /// Cycles that the definition of a guard that is false would have to stand earlier to be known now; `None` where it is
+    /// known, or true.
+    fn late(&mut self, branch: &Branch) -> Option<u64> {
+        if branch.guard == 0 {
+            return None;
+        }
+        let clock = self.clock;
+        let register = self.register(branch.guard);
+        let is_late = register.by != register.newest && !register.next;
+        is_late.then(|| (register.known + 1).saturating_sub(clock))
     }
 
     /// The newest branch went the other way.

@@ -81,6 +81,8 @@ pub struct Prediction {
     pub wrong: bool,
     /// Its guard was known to be false.
     pub squashed: bool,
+    /// Its guard was false, which was not known: cycles that the definition would have to stand earlier.
+    pub late: Option<u64>,
 }
 
 /// How often a branch, or all of a trace, was executed and predicted.
@@ -91,6 +93,9 @@ pub struct Counts {
     pub mispredicted: u64,
     /// Times that the guard was known to be false.
     pub squashed: u64,
+    /// Times that the guard was false and not yet known, and the most cycles by which its definition stood too late.
+    pub late: u64,
+    pub earlier: u64,
 }
 
 impl Counts {
@@ -104,6 +109,10 @@ impl Counts {
         self.taken += u64::from(taken);
         self.mispredicted += u64::from(prediction.wrong);
         self.squashed += u64::from(prediction.squashed);
+        if let Some(cycles) = prediction.late {
+            self.late += 1;
+            self.earlier = self.earlier.max(cycles);
+        }
     }
 }
 

@@ -98,7 +98,7 @@ pub fn found_branches(
         false => same_blocks(item, function),
     };
     let now = |id: u32| match exact {
-        true => function.blocks.keys().nth(id as usize),
+        true => ((id as usize) < function.blocks.len()).then_some(Block(id)),
         false => blocks.get(&id).copied(),
     };
     let found = item.branches.iter();

@@ -225,3 +225,65 @@ fn counted_values_make_an_item() {
         (20, Some(8))
     );
 }
+
+const BRANCHES: &str = r#"
+function "f" kernel text {
+  parameter "p" "int*" (v0)
+
+b0(v0: ptr.global):
+  v1: i32 = load.global v0
+  v2: bool = to_bool v1
+  branch v2, b1(), b2()
+
+b1():
+  store.global v0, v1
+  jump b2()
+
+b2():
+  return
+}
+"#;
+
+/// Branches are found by block in the same code, and by the block's operations in other code.
+#[test]
+fn branches_are_kept_with_their_blocks() {
+    let function = parsed(BRANCHES);
+    let branch = |block, executed, taken| StoredBranch {
+        block,
+        executed,
+        taken,
+        mispredicted: executed / 4,
+        after: Some(1),
+    };
+    let mut item = stored_item(&function, 0, &[], &|_| Place::default());
+    item.branches = vec![branch(0, 40, 10)];
+    assert_eq!(
+        found_branches(&item, &function),
+        (vec![(Block(0), branch(0, 40, 10))], true)
+    );
+    let mut twice = item.clone();
+    aggregate(&mut twice, &item);
+    let sum = StoredBranch {
+        mispredicted: 20,
+        after: Some(2),
+        ..branch(0, 80, 20)
+    };
+    assert_eq!(twice.branches, [sum]);
+    // A block without several ways on has no branch, and one that is not there none.
+    item.branches = vec![branch(0, 40, 10), branch(1, 4, 1), branch(9, 4, 1)];
+    assert_eq!(found_branches(&item, &function).0.len(), 1);
+    let changed = parsed(&BRANCHES.replace("to_bool v1", "icmp.lt_s v1, v1"));
+    assert_eq!(found_branches(&item, &changed), (Vec::new(), false));
+    let whole = |branches: Vec<StoredBranch>| {
+        let mut item = item.clone();
+        item.branches = branches;
+        StoredProfile {
+            items: vec![item],
+            ..StoredProfile::new("f.c", "", 1)
+        }
+        .check()
+    };
+    assert_eq!(whole(vec![branch(0, 4, 4), branch(2, 4, 1)]), Ok(()));
+    assert!(whole(vec![branch(2, 4, 4), branch(0, 4, 1)]).is_err());
+    assert!(whole(vec![branch(0, 4, 5)]).is_err());
+}

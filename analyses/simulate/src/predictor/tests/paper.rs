@@ -170,3 +170,26 @@ fn a_define_between_fetch_and_misprediction_is_lost_unless_repaired() {
     let late = [compare(3, 30, 2, 3, true), branch(7, BR3, 0, true)];
     assert_eq!(history("meta+pgu", &late), [true, true]);
 }
+
+/// br3 of Figure 2b is fetched in cycle 18 under p5, which cmp2 of cycle 11 defines: 20 cycles are needed and seen behind them.
+#[test]
+fn a_guard_that_comes_too_late_says_by_how_much() {
+    let late = |gap: u32, value: bool| {
+        let mut laboratory = Laboratory::new(&design("meta+squash"));
+        let events = [
+            compare(1, 1, 4, 5, true),
+            branch(5, BR3, 5, false),
+            compare(20, KNOWN, 4, 5, value),
+            branch(gap, BR3, 5, !value),
+        ];
+        for event in &events {
+            laboratory.event(event);
+        }
+        let all = laboratory.outcome().all;
+        (all.late, all.earlier, all.squashed)
+    };
+    assert_eq!(late(7, true), (1, 14, 0));
+    assert_eq!(late(20, true), (1, 1, 0));
+    assert_eq!(late(21, true), (0, 0, 1));
+    assert_eq!(late(7, false), (0, 0, 0));
+}
