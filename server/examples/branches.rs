@@ -1,5 +1,5 @@
-//! What designs of predictors come to on C programs before and after if-conversion, beside the table of the paper that
-//! proposed them.
+//! Predictors on C programs before and after if-conversion, beside the table of the paper that proposed such
+//! designs.
 //!
 //! ```text
 //! cargo run --release -p lockstep-server --example branches -- fixtures/c/branches/*.c

@@ -36,7 +36,7 @@ pub struct Caches {
     pub blocking: bool,
 }
 
-/// What an access is for.
+/// The purpose of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessKind {
     Load,
@@ -61,7 +61,7 @@ pub struct LevelCounts {
     pub misses: u64,
 }
 
-/// How an access was answered.
+/// The answer to an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answer {
     /// The level that it looked at first had it.
@@ -83,7 +83,7 @@ struct Line {
 #[derive(Clone, Debug)]
 pub struct CacheState {
     caches: Caches,
-    /// By level, the ways of a set together.
+    /// The ways of each set together, indexed by level.
     lines: Vec<Vec<Line>>,
     clock: u64,
     counts: Vec<LevelCounts>,
@@ -107,7 +107,7 @@ impl CacheState {
         }
     }
 
-    /// By level.
+    /// Lookups, the first level first.
     #[must_use]
     pub fn counts(&self) -> &[LevelCounts] {
         &self.counts

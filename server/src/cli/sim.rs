@@ -276,7 +276,7 @@ fn as_json(
 /// Lines that a text lists.
 const LISTED: usize = 8;
 
-/// What the cycles leave out.
+/// The assumptions of the cycles.
 fn assumed(outcome: &Outcome) -> &'static str {
     match (&outcome.memory, &outcome.branches) {
         (None, None) => "caches hit, branches are predicted",

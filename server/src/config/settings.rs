@@ -274,7 +274,7 @@ pub(super) struct HintSettings {
     /// Values that most of the recorded ways never read, where there is a profile.
     #[schemars(extend("default" = true))]
     paths: Setting<bool>,
-    /// How often branches of functions that run on one lane are mispredicted, where there is a profile.
+    /// Branches that are often mispredicted, of functions that run on one lane and have a profile.
     #[schemars(extend("default" = true))]
     mispredictions: Setting<bool>,
     /// The line at which most registers are live, where they leave room for at most three quarters of the warps.

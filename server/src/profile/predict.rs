@@ -1,4 +1,4 @@
-//! What a predictor makes of the branches of a function that ran on one lane: its mispredictions, and those that remain when
+//! The branches of a function that ran on one lane, as a predictor sees them: its mispredictions, and those that remain when
 //! the worst branches are if-converted with what follows them.
 //!
 //! Time is counted as if an instruction of the intermediate form were fetched in each cycle. Branches are those of the
@@ -57,7 +57,7 @@ pub struct RegionSums {
 /// The predictions of a function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Predicted {
-    /// By block, ascending.
+    /// In the order of blocks.
     pub branches: Vec<PredictedBranch>,
     pub all: Counts,
     pub after: Option<RegionSums>,

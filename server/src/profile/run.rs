@@ -48,7 +48,7 @@ pub struct Ran {
     /// Lane executions, and how many entered the tables of top values.
     pub lanes: u64,
     pub profiled: u64,
-    /// What was seen at branches.
+    /// Counts at branches.
     pub branches: RecordedBranches,
 }
 
@@ -278,7 +278,7 @@ pub fn run(
     Ok((profile, ran))
 }
 
-/// What the editor's predictor makes of a run on one lane.
+/// The predictions that the editor shows of a run on one lane.
 fn stored_branches(function: &ir::Function, ran: &RecordedBranches) -> Vec<StoredBranch> {
     let design = Design::new(Direction::Meta(MetaSizes::default(), Local::Plain));
     let Some(predicted) = predicted(function, ran, &design) else {

@@ -136,7 +136,7 @@ pub fn report(function: &ShownFunction, predictor: &str, penalty: u32) -> String
     out
 }
 
-/// What regions save against what they add.
+/// The gain of regions against what they add.
 fn saved(all: &Counts, after: &RegionSums, penalty: u32) -> String {
     let regions = match after.regions {
         1 => "1 region".to_owned(),
@@ -203,7 +203,7 @@ pub fn hints(
     hard.map(hint).collect()
 }
 
-/// What is known of a branch, in sentences.
+/// Sentences about a branch.
 fn told(row: &BranchRow) -> String {
     let counts = row.counts;
     let taken = counts.taken as f64 / counts.executed.max(1) as f64;

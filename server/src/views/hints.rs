@@ -147,7 +147,7 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
     }
 }
 
-/// What is told beside the code of functions that run on one lane: branches that are hard to predict.
+/// Hints of functions that run on one lane: branches that are hard to predict.
 fn of_one_lane(
     db: &dyn Db,
     file: File,

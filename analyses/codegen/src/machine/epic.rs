@@ -50,7 +50,7 @@ impl CacheTable {
     }
 }
 
-/// How a processor predicts branches; sizes are binary logarithms of numbers of entries.
+/// The predictor of a processor's branches; sizes are binary logarithms of numbers of entries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PredictorTable {
     /// The words of the schema: `meta`, `gshare`, `tage`.

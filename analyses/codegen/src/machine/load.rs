@@ -354,7 +354,7 @@ impl Loader {
         }
     }
 
-    /// What holds between the levels of caches.
+    /// The relations between the levels of caches.
     fn levels(&mut self, epic: &Epic, root: &DeTable<'_>) {
         use super::schema::Issue;
         let mut entries = root.iter();

@@ -21,7 +21,7 @@ pub struct Field {
     pub says: &'static str,
     /// Of an optional section: what holds where the section does not say.
     pub default: Option<f64>,
-    /// What the file says instead of numbers.
+    /// Words that the file says instead of numbers.
     pub words: &'static [&'static str],
 }
 

@@ -315,7 +315,7 @@ fn execute(
     })
 }
 
-/// Who hears of branches and of definitions of predicates: the processor's predictor, and whoever asked.
+/// The listeners to branches and to definitions of predicates: the processor's predictor, and whoever asked.
 struct Heard<'a> {
     laboratory: Option<Laboratory>,
     penalty: u32,

@@ -113,7 +113,7 @@ pub struct Timing {
     latencies: [[u8; CONSUMERS]; PRODUCERS],
 }
 
-/// How a processor predicts branches.
+/// The predictor of a processor's branches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BranchUnit {
     pub design: Design,
@@ -135,7 +135,7 @@ pub struct MissingLine {
     pub stalls: u64,
 }
 
-/// What became of the accesses of a run.
+/// The accesses of a run and the cycles that were waited for them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MemoryCounts {
     /// The first level first.
@@ -481,7 +481,7 @@ impl<'a> Clock<'a> {
             penalty: 0,
         }
     }
-    /// What became of the accesses, where there are caches.
+    /// The counts of accesses, if there are caches.
     pub(super) fn memory(&self) -> Option<MemoryCounts> {
         let waits = self.waits.as_ref()?;
         let lines = waits.lines.values().copied();

@@ -14,7 +14,7 @@ use super::program::Inst;
 use super::state::{Machine, Use};
 use crate::predictor::{Branch, Define, Event, Write};
 
-/// What hears of the events of a run.
+/// A listener to the events of a run.
 pub type Listener<'a> = &'a mut dyn FnMut(&Event);
 
 /// Turns instructions that executed into events.

@@ -73,7 +73,7 @@ impl TageSizes {
     }
 }
 
-/// What a chooser's local histories are of.
+/// The subject of a chooser's local histories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Local {
     /// Of the branch.

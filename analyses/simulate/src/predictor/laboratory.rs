@@ -70,7 +70,7 @@ pub struct Laboratory {
     by_place: FxHashMap<u64, Counts>,
 }
 
-/// What a design comes to on a trace.
+/// The counts of a design on a trace.
 #[must_use]
 pub fn simulate<'a>(design: &Design, trace: impl IntoIterator<Item = &'a Event>) -> Outcome {
     let mut laboratory = Laboratory::new(design);
@@ -273,7 +273,7 @@ impl Laboratory {
         prediction
     }
 
-    /// What is known of a branch's guard, where it has one that the table of targets names; it names it from now on.
+    /// The state of a branch's guard, if the table of targets names one; it names it from now on.
     fn guard(&mut self, branch: &Branch) -> Option<Guard> {
         if branch.guard == 0 {
             return None;

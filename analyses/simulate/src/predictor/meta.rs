@@ -41,7 +41,7 @@ pub(super) struct Meta {
     pending: VecDeque<Pending>,
 }
 
-/// What the register file and the defines in flight say of a guard.
+/// The state of a guard, by the register file and the definitions in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Guard {
     /// As the register file has it.

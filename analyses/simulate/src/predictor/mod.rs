@@ -67,14 +67,14 @@ pub struct Branch {
     pub guard: u16,
 }
 
-/// What a trace consists of, in the order of execution.
+/// An element of a trace, in the order of execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     Define(Define),
     Branch(Branch),
 }
 
-/// How a branch was predicted.
+/// The prediction of a branch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prediction {
     pub taken: bool,
@@ -85,7 +85,7 @@ pub struct Prediction {
     pub late: Option<u64>,
 }
 
-/// How often a branch, or all of a trace, was executed and predicted.
+/// The executions and predictions of a branch, or of all of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     pub executed: u64,
@@ -116,11 +116,11 @@ impl Counts {
     }
 }
 
-/// What a design came to on a trace.
+/// The counts of a design after a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
     pub all: Counts,
-    /// By place, ascending.
+    /// Places, ascending, and their counts.
     pub branches: Vec<(u64, Counts)>,
     /// Cycles of fetch, with the time that passed until mispredicted branches were resolved.
     pub cycles: u64,

@@ -27,13 +27,13 @@ use std::collections::VecDeque;
 const DEPTH: u32 = 5;
 /// One of how many static branches are the worst.
 const WORST: usize = 10;
-/// What is come to in fewer than one of this many entries of a region is not of it.
+/// Blocks that are come to in fewer than one of this many entries of a region are not of it.
 const SELDOM: u64 = 10;
 
 /// A block.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RegionNode {
-    /// By edge, where it goes; two of a branch.
+    /// The targets of its edges; two of a branch.
     pub successors: Vec<usize>,
     /// A walk ends with it: a return, an indirect branch, what can't be executed under a guard.
     pub ends: bool,
@@ -53,7 +53,7 @@ pub struct Region {
     pub nodes: Vec<usize>,
 }
 
-/// What becomes of a block's end in its region.
+/// The end of a block in its region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegionEnd {
     /// Both ways are in the region.
@@ -174,7 +174,7 @@ impl Region {
         (found > at).then_some(found)
     }
 
-    /// What becomes of the end of the block of an index.
+    /// The end that the block of an index has in the region.
     #[must_use]
     pub fn end(&self, nodes: &[RegionNode], at: usize) -> RegionEnd {
         let last = at + 1 == self.nodes.len();
@@ -200,7 +200,7 @@ pub struct Step {
     pub edge: u32,
 }
 
-/// What the conversion of a trace came to.
+/// The costs of a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Converted {
     /// Times that regions were entered.

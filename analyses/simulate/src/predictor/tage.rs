@@ -50,7 +50,7 @@ struct Table {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     base: u32,
-    /// By table: the entry that was looked at, and the tag that it should have.
+    /// The entry that was looked at in each table, and the tag that it should have.
     places: [(u32, u16); TABLES],
     provider: Option<u8>,
     alternative: Option<u8>,

@@ -13,10 +13,10 @@ use simulate::predictor::region::Step;
 /// Blocks of a trace that are kept.
 const MOST_STEPS: usize = 1 << 22;
 
-/// What was seen at the end of a block that has several ways on.
+/// Counts at the end of a block that has several ways on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BranchCounts {
-    /// By warps.
+    /// Executions by warps.
     pub executed: u64,
     /// Lanes that came here, and those that took the first way: the condition held.
     pub lanes: u64,
@@ -34,7 +34,7 @@ pub struct RecordedBranches {
     pub counts: Vec<(Block, BranchCounts)>,
     /// Instructions of the function that lanes executed.
     pub executed: u64,
-    /// Where lanes run alone: the blocks that they executed, one lane behind the other.
+    /// Blocks that lanes executed, one lane behind the other; `None` of warps.
     pub trace: Option<Vec<Step>>,
     /// The trace ends before the run.
     pub cut: bool,
@@ -54,7 +54,7 @@ pub(super) struct BranchRecorder {
     /// Instructions, the terminator among them.
     lengths: EntityVec<Block, u64>,
     executed: u64,
-    /// By workgroup and warp, the outermost first.
+    /// Of each workgroup and warp, the outermost first.
     parted: FxHashMap<(u64, u32), Vec<Parted>>,
     traces: Vec<Vec<Step>>,
     trace_of: FxHashMap<(u64, u32), usize>,

@@ -105,7 +105,7 @@ pub struct StoredItem {
     /// Ways of lanes that are in no path: those of the rarest ones beyond `MOST_PATHS`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other_paths: u64,
-    /// What a predictor of branches made of a run on one lane, sorted by block; empty of other runs.
+    /// The branches of a run on one lane as a predictor saw them, sorted by block; empty of other runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<StoredBranch>,
     /// Source vectors of which all members were zero together.

@@ -1,4 +1,4 @@
-//! What is waited for: misses at the first use or at the load, mispredicted branches; and the events that predictors hear of.
+//! Waiting: for misses, at the first use or at the load, for mispredicted branches; and the events that predictors hear of.
 
 use super::*;
 use crate::cache::{Caches, Level, LevelCounts};

@@ -45,7 +45,7 @@ fn without_defines(trace: &[Event]) -> Vec<Event> {
     out
 }
 
-/// What was predicted of each branch: whether a guard would have come in time is a matter of the trace.
+/// The predictions of each branch: whether a guard would have come in time is a matter of the trace.
 fn predictions(outcome: &Outcome) -> Vec<(u64, u64, u64, u64)> {
     let branches = outcome.branches.iter();
     branches
