@@ -290,7 +290,7 @@ fn costs(n: u64, pipelined: bool) -> Vec<Cost> {
             nops: [before.nops, after.nops],
         });
     }
-    out.sort_by(|one, other| other.ratio().total_cmp(&one.ratio()));
+    out.sort_by(|first, second| second.ratio().total_cmp(&first.ratio()));
     out
 }
 

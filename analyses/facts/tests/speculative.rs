@@ -222,8 +222,8 @@ fn there(problem: &Problem, inserted: &dyn Fn(usize, usize) -> bool, at_entry: b
             return out;
         }
         // It only ever turns to false.
-        for (one, other) in out.iter_mut().zip(&next) {
-            *one &= other;
+        for (known, other) in out.iter_mut().zip(&next) {
+            *known &= other;
         }
     }
 }

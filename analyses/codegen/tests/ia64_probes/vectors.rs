@@ -117,14 +117,14 @@ fn what_stands_behind_a_call_in_its_bundle_executes_only_where_it_does_not_call(
         let document = syntax::ia64::parse(&made.text);
         // The call ends its bundle now.
         let call = document.statements.iter().position(|statement| {
-            matches!(&statement.kind, StatementKind::Instruction(one) if one.has("call"))
+            matches!(&statement.kind, StatementKind::Instruction(written) if written.has("call"))
         });
         let behind = &document.statements[call.expect("a call") + 1..];
         let closed = behind
             .iter()
             .take_while(|statement| statement.kind != StatementKind::Close);
         let only_nops = closed.into_iter().all(|statement| match &statement.kind {
-            StatementKind::Instruction(one) => one.base() == "nop",
+            StatementKind::Instruction(written) => written.base() == "nop",
             _ => true,
         });
         assert!(only_nops, "{}", made.text);

@@ -62,30 +62,30 @@ impl Watch {
         let mut before: Option<usize> = None;
         for (at, statement) in document.statements.iter().enumerate() {
             let line = lines.line_column(statement.span.start).0 + 1;
-            let StatementKind::Instruction(one) = &statement.kind else {
+            let StatementKind::Instruction(written) = &statement.kind else {
                 kinds.push((Kind::Plain, line));
                 continue;
             };
             if let Some(before) = before.replace(at) {
                 next[before] = at as u32;
             }
-            let kind = match one.base() {
-                "br" | "brl" if one.has("call") => Kind::Call,
-                "br" if one.has("ret") => Kind::Return,
+            let kind = match written.base() {
+                "br" | "brl" if written.has("call") => Kind::Call,
+                "br" if written.has("ret") => Kind::Return,
                 "br" | "brl" | "chk" => Kind::Branch {
-                    predicated: one.predicate.is_some(),
-                    loops: one.base() == "chk"
-                        || one.completers().any(|word| {
+                    predicated: written.predicate.is_some(),
+                    loops: written.base() == "chk"
+                        || written.completers().any(|word| {
                             matches!(word, "cloop" | "ctop" | "cexit" | "wtop" | "wexit")
                         }),
                 },
                 "ld1" | "ld2" | "ld4" | "ld8"
-                    if !one
+                    if !written
                         .completers()
                         .any(|word| matches!(word, "s" | "sa" | "c" | "a" | "fill")) =>
                 {
-                    let target =
-                        &text[one.targets[0].span.start as usize..one.targets[0].span.end as usize];
+                    let target = &text[written.targets[0].span.start as usize
+                        ..written.targets[0].span.end as usize];
                     match target.trim_start_matches('r').parse() {
                         Ok(number) => Kind::Load(number),
                         Err(_) => Kind::Plain,

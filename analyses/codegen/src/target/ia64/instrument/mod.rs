@@ -5,7 +5,7 @@
 //!                                             movl r43 = __lockstep_counters ;;  fetchadd8.rel r43 = [r43], 1
 //! ```
 //!
-//! `function` reads a function and its control flow, `place` finds spots for probes, `registers` registers, `counters`,
+//! `read` reads a function into the steps of `function`, `flow` its control flow, `outline` what a file says of labels, `place` finds spots for probes, `registers` registers, `counters`,
 //! `paths` and `values` say what is inserted, `write` packs it. Counters of edges are as few as tell of all; those of loops live
 //! in registers and are added to memory at the returns, so that what a function counts that never returns is lost, and so
 //! may be what two threads add at once; counters elsewhere are added to in one step where the machine does that at less cost.
@@ -18,10 +18,13 @@
 //! Source: Ramasamy and Hundt, *Dynamic Binary Instrumentation for Intel Itanium Processor Family*, EPIC-1, 2001.
 
 mod counters;
+mod flow;
 mod function;
 mod insert;
+mod outline;
 mod paths;
 mod place;
+mod read;
 mod refusal;
 mod registers;
 mod values;
@@ -36,9 +39,11 @@ pub use values::{CLEARED, ENTRIES, ValueSite};
 
 use crate::machine::epic::Epic;
 use crate::target::ia64::listing::Listing;
-use function::{Function, Outline, Source, StepKind, functions, read};
+use function::{Function, Source, StepKind};
 use insert::{Inserter, fetches};
+use outline::Outline;
 use place::Places;
+use read::{functions, read};
 use registers::{Wanted, edits, registers};
 use smol_str::SmolStr;
 use std::fmt::Write;

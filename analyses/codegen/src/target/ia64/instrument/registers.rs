@@ -170,11 +170,12 @@ fn moved_outputs(
         let own = codes.next_if(|(_, code)| {
             source.listing.items[code.item as usize].statement as usize == index
         });
-        let (Some((step, code)), StatementKind::Instruction(one)) = (own, &statement.kind) else {
+        let (Some((step, code)), StatementKind::Instruction(written)) = (own, &statement.kind)
+        else {
             continue;
         };
         let mut edits = Edits::new();
-        for operand in one.targets.iter().chain(&one.sources) {
+        for operand in written.targets.iter().chain(&written.sources) {
             let register = match names.meaning(operand) {
                 Meaning::Register(register)
                 | Meaning::Memory(register)
@@ -239,8 +240,8 @@ pub(super) fn edits(
         return Ok(out);
     };
     let statement = source.listing.items[code.item as usize].statement as usize;
-    if let StatementKind::Instruction(one) = &source.document.statements[statement].kind {
-        let sizes: Vec<_> = one.sources.iter().rev().take(4).collect();
+    if let StatementKind::Instruction(written) = &source.document.statements[statement].kind {
+        let sizes: Vec<_> = written.sources.iter().rev().take(4).collect();
         if let [_, outputs, locals, _] = sizes[..] {
             let of = |operand: &syntax::ia64::Operand, number: u32| {
                 (

@@ -9,7 +9,9 @@
 //! executions the lower half is forgotten, so that what has become frequent comes in.
 //!
 //! The routine reads its arguments behind the outputs of the function that calls it, which stay as they are; it changes no
-//! register but its own, and predicates come back as they were. It has another name for each number of outputs.
+//! register but its own, and predicates come back as they were. It has another name for each number of outputs. Its description
+//! leads an unwinder back over the branch register of the call; what `ar.pfs` held in a function that saves it nowhere lies in a
+//! register that no directive names meanwhile.
 //!
 //! Source: Calder, Feller and Eustace 1997, section 4.
 
