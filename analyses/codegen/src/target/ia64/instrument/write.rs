@@ -539,6 +539,10 @@ fn filled(lines: &[Line], more: bool) -> Option<Filled> {
     if probes.len() > free.len() && !more {
         return None;
     }
+    // A probe by itself has no group to be in.
+    if probes.len() == lines.len() {
+        return None;
+    }
     out.more = probes.split_off(probes.len().min(free.len()));
     out.slots = free.into_iter().zip(probes).collect();
     Some(out)
@@ -591,6 +595,25 @@ enum Form {
     Packed,
 }
 
+/// Returns true if probes of a unit write a register again that one of its group, or of an earlier that goes on in it, has written.
+fn writes_again<'a>(lines: &'a [Line], written: &mut Vec<&'a str>) -> bool {
+    let mut again = false;
+    let mut ends = false;
+    for code in lines.iter().filter_map(code_of) {
+        if code.item == u32::MAX {
+            let target = code.text.split('=').next().unwrap_or("");
+            again |= written.contains(&target);
+            written.push(target);
+        } else {
+            ends = code.stop;
+        }
+    }
+    if ends {
+        written.clear();
+    }
+    again
+}
+
 /// What becomes of each unit; those that share a bundle, or the text of its end, are packed together or not at all.
 fn forms(lines: &[Line], units: &[std::ops::Range<usize>]) -> Vec<Form> {
     let codes = |unit: &std::ops::Range<usize>| lines[unit.clone()].iter().filter_map(code_of);
@@ -605,6 +628,8 @@ fn forms(lines: &[Line], units: &[std::ops::Range<usize>]) -> Vec<Form> {
         if first { own.next() } else { own.next_back() }
     };
     let mut out = Vec::with_capacity(units.len());
+    // Registers that probes have written in the group that goes on.
+    let mut written: Vec<&str> = Vec::new();
     let mut start = 0;
     while start < units.len() {
         let mut last = edge(&units[start], false);
@@ -618,6 +643,10 @@ fn forms(lines: &[Line], units: &[std::ops::Range<usize>]) -> Vec<Form> {
             end += 1;
         }
         let chain = &units[start..end];
+        let mut within = written.clone();
+        let again = chain
+            .iter()
+            .any(|unit| writes_again(&lines[unit.clone()], &mut within));
         let is_changed = |unit: &std::ops::Range<usize>| {
             codes(unit).any(|code| code.changed || code.item == u32::MAX)
         };
@@ -626,11 +655,19 @@ fn forms(lines: &[Line], units: &[std::ops::Range<usize>]) -> Vec<Form> {
                 filled(&lines[unit.clone()], rotates && at == 0).map(Form::Filled)
             });
             match filled.collect::<Option<Vec<Form>>>() {
-                Some(filled) => out.extend(filled),
-                None => out.extend(chain.iter().map(|_| Form::Packed)),
+                Some(filled) if !again => {
+                    out.extend(filled);
+                    written = within;
+                }
+                // Packed blocks end with a stop.
+                _ => {
+                    out.extend(chain.iter().map(|_| Form::Packed));
+                    written.clear();
+                }
             }
         } else {
             out.extend(chain.iter().map(|_| Form::Kept));
+            written = within;
         }
         start = end;
     }
