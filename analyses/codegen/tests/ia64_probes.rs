@@ -124,8 +124,8 @@ fn compared(function: &Probed, ran: &Ran, text: &str) -> Result<(), String> {
             for (number, site) in sites.iter().enumerate() {
                 let none = Vec::new();
                 let values = trace.values.get(&site.line).unwrap_or(&none);
-                let wanted = table(values, ENTRIES, CLEARED);
-                let found = values_of(own, number).ok_or("no table")?;
+                let wanted = unplaced(table(values, ENTRIES, CLEARED));
+                let found = unplaced(values_of(own, number).ok_or("no table")?);
                 if found != wanted {
                     return Err(format!("line {}: {found:?}, not {wanted:?}", site.line));
                 }
@@ -133,6 +133,16 @@ fn compared(function: &Probed, ran: &Ran, text: &str) -> Result<(), String> {
             Ok(())
         }
     }
+}
+
+/// Functions lie elsewhere in the copy: what may be the address of one stands for any.
+fn unplaced((total, mut values): (u64, Vec<(u64, u64)>)) -> (u64, Vec<(u64, u64)>) {
+    let is_code = |value: u64| (0x4000..0x4_0000).contains(&value) && value.is_multiple_of(16);
+    for (value, _) in values.iter_mut().filter(|(value, _)| is_code(*value)) {
+        *value = u64::MAX;
+    }
+    values.sort_by_key(|&(value, count)| (std::cmp::Reverse(count), value));
+    (total, values)
 }
 
 #[derive(Default, Debug)]
