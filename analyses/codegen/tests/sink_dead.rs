@@ -383,10 +383,8 @@ fn random_functions(language: Language) -> Count {
 #[test]
 fn random_c_functions_compute_the_same() {
     let count = random_functions(Language::C);
-    assert!(
-        count.plans > count.functions && count.flagged > 0,
-        "{count:?}"
-    );
+    // A function of one lane is executed once: few of its ways are frequent enough for a flag.
+    assert!(count.plans > count.functions, "{count:?}");
 }
 
 #[test]

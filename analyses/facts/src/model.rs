@@ -364,6 +364,7 @@ codes! {
     SharedOverLimit => "shared-over-limit",
     SpillInLoop => "spill-in-loop",
     PartiallyDead => "partially-dead",
+    IrrelevantLoad => "irrelevant-load",
 }
 
 impl FunctionFacts {

@@ -14,6 +14,7 @@ use super::inputs::{Db, File, Settings};
 use crate::derive;
 use crate::derive::branches::BranchRow;
 use crate::derive::costs::Costs;
+use crate::derive::irrelevant_loads::IrrelevantLoads;
 use crate::derive::loops::{ItemLoops, MachineCode};
 use crate::derive::partly_dead::DeadRow;
 use crate::derive::register_rows::RegisterRow;
@@ -274,6 +275,12 @@ pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Option<Costs>> {
 #[salsa::tracked]
 pub fn partly_dead<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<DeadRow> {
     derive::partly_dead::of_item(db, item)
+}
+
+/// The values of an item whose zeros make accesses to memory useless, item-relative. Asked for only where there is a profile.
+#[salsa::tracked]
+pub fn irrelevant_loads<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<IrrelevantLoads> {
+    derive::irrelevant_loads::of_item(db, item)
 }
 
 /// Returns what findings need to know of the registers of an item's kernels, item-relative.

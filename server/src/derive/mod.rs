@@ -9,6 +9,7 @@ pub mod costs;
 pub mod figures;
 pub mod fitted;
 pub mod hot;
+pub mod irrelevant_loads;
 pub mod loops;
 pub mod partly_dead;
 pub mod parts;

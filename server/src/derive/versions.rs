@@ -4,6 +4,7 @@
 use super::parts::Part;
 use super::zeros;
 use crate::db::{self, Db, File, Item, ItemPlace};
+use crate::profile::lanes_of;
 use crate::program::{self, Body, Language};
 use codegen::machine::weights::weights;
 use codegen::specialize::accept::Model;
@@ -338,7 +339,8 @@ fn stored_item(
     let file = item.main(db);
     let profile = zeros::stored(db, file)?;
     let wanted = program::settings(db, file).analysis(db).options.warp_size;
-    let lanes = function.launch.warp_size.unwrap_or(wanted);
+    let lanes = function.launch.warp_size;
+    let lanes = lanes.unwrap_or_else(|| lanes_of(function, wanted));
     profile.check_warp_size(lanes).ok()?;
     let mut items = profile.items.iter();
     let at = items.position(|s| s.name == function.name && s.ordinal == item.ordinal(db))?;

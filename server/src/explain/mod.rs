@@ -95,6 +95,7 @@ const fn text(code: Code) -> &'static str {
         Code::DivergentLoop => include_str!("divergent-loop.md"),
         Code::DivergentMeshCall => include_str!("divergent-mesh-call.md"),
         Code::Fp64ByAccident => include_str!("fp64-by-accident.md"),
+        Code::IrrelevantLoad => include_str!("irrelevant-load.md"),
         Code::LaunchBoundsSpill => include_str!("launch-bounds-spill.md"),
         Code::LocalArrayDynamicIndex => include_str!("local-array-dynamic-index.md"),
         Code::NeedlessNonuniform => include_str!("needless-nonuniform.md"),

@@ -75,6 +75,9 @@ fn elsewhere(code: &str, language: Language) -> &'static str {
     if code == facts::Code::PartiallyDead.name() {
         return "`sink-dead`, on the variable, moves it to where it is read";
     }
+    if code == facts::Code::IrrelevantLoad.name() {
+        return "`skip-loads`, on the variable, guards them";
+    }
     match (of_registers.contains(&code), language) {
         (true, Language::Cuda | Language::Hlsl) => {
             "`recompute-at-use`, `load-again`, `one-copy-a-warp`, `sink-definition` and `narrow-type`, on the variable or on \

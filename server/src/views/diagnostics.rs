@@ -176,7 +176,14 @@ fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             found.extend(registers::findings(db, file, item));
         }
     }
-    if !is_off(&Code::PartiallyDead) {
+    let profiled = crate::derive::zeros::stored(db, file).is_some();
+    if profiled && !is_off(&Code::IrrelevantLoad) {
+        let lanes = file.language(db) != Language::C;
+        for &(_, item) in own_items.iter().filter(|(_, item)| item.holds(db).code) {
+            found.extend(super::irrelevant_loads::findings(db, item, lanes));
+        }
+    }
+    if profiled && !is_off(&Code::PartiallyDead) {
         for &(_, item) in own_items.iter().filter(|(_, item)| item.holds(db).code) {
             found.extend(super::partly_dead::findings(db, item));
         }

@@ -74,12 +74,13 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         true => Kernels::of(db, file, &is_seen),
         false => Kernels::default(),
     };
+    let profiled = crate::derive::zeros::stored(db, file).is_some();
     let mut remarks = Vec::new();
     for (place, item) in own_items(db, file) {
         if !is_seen(&place) {
             continue;
         }
-        if switches.paths && item.holds(db).code {
+        if profiled && switches.paths && item.holds(db).code {
             remarks.extend(super::partly_dead::hints(db, item));
         }
         let key = ItemKey {
@@ -161,7 +162,15 @@ fn of_one_lane(
         true => super::branches::hints(db, file, &line_end, &line),
         false => Vec::new(),
     };
-    if switches.paths {
+    let profiled = crate::derive::zeros::stored(db, file).is_some();
+    if profiled && switches.zeros {
+        for (_, item) in own_items(db, file) {
+            if item.holds(db).code {
+                hints.extend(super::irrelevant_loads::hints(db, item));
+            }
+        }
+    }
+    if profiled && switches.paths {
         for (_, item) in own_items(db, file) {
             if item.holds(db).code {
                 hints.extend(super::partly_dead::hints(db, item));

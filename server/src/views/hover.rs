@@ -73,7 +73,9 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
                     section += &format!("\n\n{verdict}");
                 }
             }
-            if let Some(dead) = super::partly_dead::hover(db, item, occurrence.span) {
+            if crate::derive::zeros::stored(db, file).is_some()
+                && let Some(dead) = super::partly_dead::hover(db, item, occurrence.span)
+            {
                 section += &format!("\n\n{dead}");
             }
         }

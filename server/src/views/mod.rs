@@ -13,6 +13,7 @@ pub mod fixes;
 pub mod folding;
 pub mod hints;
 pub mod hover;
+pub mod irrelevant_loads;
 pub mod lens;
 pub mod loops;
 pub mod model;

@@ -104,7 +104,7 @@ fn effect(offer: &Offer) -> String {
             offer.price, offer.machine
         ),
         false => format!(
-            "the latencies of its operations add up to about {:.0} cycles (estimate, {})",
+            "its operations cost about {:.0} cycles (estimate, {})",
             offer.price, offer.machine
         ),
     });

@@ -95,7 +95,10 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         offer([SKIP, SKIP_FAST], each_lane);
         // The better comes first.
         offered.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-        found.extend(offered.into_iter().map(|(_, action)| action));
+        // In C, where loops and statements have other actions, a refusal that says nothing is none.
+        let says = |action: &Action| lanes || !action.quiet;
+        let all = offered.into_iter().map(|(_, action)| action);
+        found.extend(all.filter(says));
     });
     found
 }

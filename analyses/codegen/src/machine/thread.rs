@@ -9,6 +9,11 @@ use smol_str::SmolStr;
 /// Cycles of what is called and not looked into.
 const CALL: f64 = 40.0;
 
+/// Cycles of mispredictions that a branch on a value of a profile has in the mean: of ten branches about two cost ten each.
+const MISPREDICTED: f64 = 2.0;
+/// A load of a stream: its latency overlaps with that of the others around it.
+const LOAD: f64 = 1.0;
+
 impl Epic {
     /// The latencies as costs of operations of a thread: what estimates of cycles count with.
     #[must_use]
@@ -22,12 +27,13 @@ impl Epic {
                 unit: Unit::Integer,
             }
         });
-        machine.simple = self.cycles(Work::Branch);
+        // What a test of a value in front of others costs: it waits for the value, and is mispredicted now and then.
+        machine.simple = self.cycles(Work::Branch) + f64::from(self.of(Issue::Load)) + MISPREDICTED;
         machine
     }
 
-    /// Cycles from an operation's operands to its result, an estimate: quotients and roots as sequences of multiply-adds, calls
-    /// as some tens of cycles.
+    /// Cycles of an operation, an estimate: from its operands to its result, quotients and roots as sequences of multiply-adds,
+    /// calls as some tens of cycles, accesses to memory as their slot.
     #[must_use]
     pub fn cycles(&self, work: Work) -> f64 {
         let of = |key: Issue| f64::from(self.of(key));
@@ -56,7 +62,7 @@ impl Epic {
             | Work::Power
             | Work::Function
             | Work::FunctionDouble => 15.0 * of(Issue::Float),
-            Work::Shared | Work::Constant | Work::Global => of(Issue::Load),
+            Work::Shared | Work::Constant | Work::Global => LOAD,
             Work::Shuffle
             | Work::Derivative
             | Work::Atomic

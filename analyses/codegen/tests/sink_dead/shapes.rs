@@ -207,10 +207,7 @@ void kernel(int *p, int a, int b)
     SHOW(w)
 }
 ";
-    assert!(matches!(
-        moved(Language::C, text),
-        Err(Refusal::NoPlace(_))
-    ));
+    assert!(matches!(moved(Language::C, text), Err(Refusal::NoPlace(_))));
 }
 
 #[test]

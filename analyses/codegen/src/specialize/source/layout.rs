@@ -138,8 +138,10 @@ impl Source<'_> {
             if depth > 64 {
                 return None;
             }
-            if let StmtKind::If { then, .. } = &stmt.kind
-                && let StmtKind::Block(block) = &then.kind
+            if let StmtKind::If { then: body, .. }
+            | StmtKind::For { body, .. }
+            | StmtKind::While { body, .. } = &stmt.kind
+                && let StmtKind::Block(block) = &body.kind
             {
                 return Some(block.span.start);
             }
