@@ -85,7 +85,7 @@ pub fn thread_charges(db: &dyn Db, settings: Settings) -> Machine {
 }
 
 /// The costs of a file's operations: of a warp on the GPU, of C those of a thread.
-pub fn costs_of<'db>(db: &'db dyn Db, file: File) -> &'db Machine {
+pub fn costs_of(db: &dyn Db, file: File) -> &Machine {
     let settings = super::settings(db, file);
     match file.language(db) {
         super::Language::C => db::thread_charges(db, settings),

@@ -33,6 +33,9 @@ pub(super) struct Ways {
 /// Ways that are kept; more are not followed.
 const MOST: usize = 4096;
 
+/// The loops in which a way begins and ends.
+type Ends = (Option<usize>, Option<usize>);
+
 /// A way from the beginning of the region, or from a loop in it, to its end, or to a loop in which the path of blocks ends.
 struct Piece {
     nodes: Vec<usize>,
@@ -48,7 +51,7 @@ pub(super) fn ways(graph: &Graph, recorded: Recorded<'_>, region: Option<Span>) 
         numbers,
         profile,
     } = recorded;
-    let mut pieces: BTreeMap<(Option<usize>, Option<usize>, Vec<usize>), u64> = BTreeMap::new();
+    let mut pieces: BTreeMap<Ends, BTreeMap<Vec<usize>, u64>> = BTreeMap::new();
     let heads = Heads::new(graph, function, region);
     if region.is_some() && heads.own.is_none() {
         // A constant rules the loop out.
@@ -80,13 +83,20 @@ pub(super) fn ways(graph: &Graph, recorded: Recorded<'_>, region: Option<Span>) 
             continue;
         }
         let nodes = follow(graph, function, &taken, &path.nodes, from, to)?;
-        *pieces.entry((from, to, nodes)).or_default() += count;
+        let known = pieces
+            .entry((from, to))
+            .or_default()
+            .entry(nodes)
+            .or_default();
+        *known = known.saturating_add(count);
     }
-    let pieces = pieces.into_iter().map(|((from, to, nodes), count)| Piece {
-        nodes,
-        count,
-        from,
-        to,
+    let pieces = pieces.into_iter().flat_map(|((from, to), all)| {
+        all.into_iter().map(move |(nodes, count)| Piece {
+            nodes,
+            count,
+            from,
+            to,
+        })
     });
     joined(graph, pieces.collect())
 }
