@@ -3,8 +3,12 @@
 //! Where there are few, all sets of them are walked. Else from the set that the equations propose, and from none, joins are
 //! taken in and out as long as that pays.
 
-use super::{PathSets, Prices, Problem, Sinking, Walked, walk};
+use super::paths::Bits;
+use super::sinking::certain;
+use super::walk::walk_paths;
+use super::{PathSets, Prices, Problem, Sinking, Walked};
 use fixedbitset::FixedBitSet;
+use std::collections::BTreeMap;
 
 /// Joins of which all sets are tried.
 const EXACT: usize = 12;
@@ -37,9 +41,11 @@ pub fn choose(problem: &Problem, sets: &PathSets, prices: Prices) -> Choice {
         .filter(|&join| sets.available.entry[join] && !sets.dead.entry[join])
         .collect();
     let none = FixedBitSet::with_capacity(problem.kinds.len());
+    let near = Near::new(problem, sets);
     let tried = |enabled: &FixedBitSet| {
-        let sinking = Sinking::new(problem, sets, enabled);
-        let walked = walk(problem, &sinking);
+        let certain = near.certain.clone();
+        let sinking = Sinking::within(problem, sets, enabled, &near.order, certain);
+        let walked = walk_paths(problem, &sinking, &near.paths);
         (walked.net(prices), sinking, walked)
     };
     let (net, sinking, classical) = tried(&none);
@@ -80,6 +86,11 @@ pub fn choose(problem: &Problem, sets: &PathSets, prices: Prices) -> Choice {
         while changed {
             changed = false;
             for &join in &joins {
+                // A join to which nothing sinks changes nothing.
+                let mut before = problem.predecessors[join].iter();
+                if !before.any(|&from| best.2.delayed.exit[from]) {
+                    continue;
+                }
                 let mut enabled = best.1.clone();
                 enabled.grow(problem.kinds.len());
                 enabled.toggle(join);
@@ -87,11 +98,55 @@ pub fn choose(problem: &Problem, sets: &PathSets, prices: Prices) -> Choice {
             }
         }
     }
+    debug_assert_eq!(
+        super::walk(problem, &best.2),
+        best.3,
+        "what is far from the statement costs nothing"
+    );
     Choice {
         enabled: best.1,
         sinking: best.2,
         walked: best.3,
         classical,
         exact,
+    }
+}
+
+/// The part of a problem to which the statement may come, whatever joins are enabled.
+struct Near {
+    /// Nodes forwards.
+    order: Vec<usize>,
+    /// What is left of the paths, with the nodes in front of those, each once.
+    paths: Vec<(Vec<usize>, u64)>,
+    certain: Bits,
+}
+
+impl Near {
+    fn new(problem: &Problem, sets: &PathSets) -> Self {
+        let nodes = problem.kinds.len();
+        let mut order = problem.forwards();
+        let certain = certain(problem, &order);
+        let comes = |node: usize| {
+            problem.kinds[node].is_statement
+                || sets.available.entry[node]
+                || sets.available.exit[node]
+        };
+        order.retain(|&node| comes(node));
+        let mut near = FixedBitSet::with_capacity(nodes);
+        for &node in &order {
+            near.insert(node);
+            near.extend(problem.predecessors[node].iter().copied());
+        }
+        let mut paths: BTreeMap<Vec<usize>, u64> = BTreeMap::new();
+        for (path, &count) in problem.paths.iter().zip(&problem.counts) {
+            let left = path.iter().copied().filter(|&node| near.contains(node));
+            let known = paths.entry(left.collect()).or_default();
+            *known = known.saturating_add(count);
+        }
+        Near {
+            order,
+            paths: paths.into_iter().collect(),
+            certain,
+        }
     }
 }

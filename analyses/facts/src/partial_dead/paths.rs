@@ -214,12 +214,22 @@ impl Bits {
         nodes: usize,
         order: impl DoubleEndedIterator<Item = usize> + Clone,
         initial: bool,
-        mut flow: impl FnMut(&Bits, usize) -> (bool, bool),
+        flow: impl FnMut(&Bits, usize) -> (bool, bool),
     ) -> Bits {
-        let mut bits = Bits {
+        let bits = Bits {
             entry: vec![initial; nodes],
             exit: vec![initial; nodes],
         };
+        bits.settled(order, flow)
+    }
+
+    /// The solution that these bits lead to.
+    pub(super) fn settled(
+        self,
+        order: impl DoubleEndedIterator<Item = usize> + Clone,
+        mut flow: impl FnMut(&Bits, usize) -> (bool, bool),
+    ) -> Bits {
+        let mut bits = self;
         let mut changed = true;
         while changed {
             changed = false;

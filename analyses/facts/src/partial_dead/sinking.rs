@@ -27,14 +27,25 @@ impl Sinking {
     #[must_use]
     pub fn new(problem: &Problem, sets: &PathSets, enabled: &FixedBitSet) -> Self {
         let order = problem.forwards();
-        let delayed = solve(problem, &order, |node| enabled.contains(node));
-        let certain = solve(problem, &order, |_| false);
+        let certain = certain(problem, &order);
+        Sinking::within(problem, sets, enabled, &order, certain)
+    }
+
+    /// The same where nothing sinks to other nodes than those of `order`, and `certain` is known.
+    pub(super) fn within(
+        problem: &Problem,
+        sets: &PathSets,
+        enabled: &FixedBitSet,
+        order: &[usize],
+        certain: Bits,
+    ) -> Self {
+        let delayed = solve(problem, order, |node| enabled.contains(node));
         let nodes = problem.kinds.len();
         let mut inserted = Bits {
             entry: vec![false; nodes],
             exit: vec![false; nodes],
         };
-        for &node in &order {
+        for &node in order {
             let kind = problem.kinds[node];
             inserted.entry[node] = delayed.entry[node] && kind.blocks();
             let mut behind = problem.successors[node].iter();
@@ -60,10 +71,22 @@ impl Sinking {
     }
 }
 
-/// What sinks to each node: a greatest solution.
+/// What each way brings to each node.
+pub(super) fn certain(problem: &Problem, order: &[usize]) -> Bits {
+    solve(problem, order, |_| false)
+}
+
+/// What sinks to each node of an order, and to no other: a greatest solution.
 fn solve(problem: &Problem, order: &[usize], enabled: impl Fn(usize) -> bool) -> Bits {
-    let forwards = order.iter().copied();
-    Bits::solve(problem.kinds.len(), forwards, true, |bits, node| {
+    let nodes = problem.kinds.len();
+    let mut initial = Bits {
+        entry: vec![false; nodes],
+        exit: vec![false; nodes],
+    };
+    for &node in order {
+        (initial.entry[node], initial.exit[node]) = (true, true);
+    }
+    initial.settled(order.iter().copied(), |bits, node| {
         let before = &problem.predecessors[node];
         let some = before.iter().any(|&from| bits.exit[from]);
         let all = before.iter().all(|&from| bits.exit[from]);

@@ -55,11 +55,22 @@ impl Walked {
 
 /// The executions on one path. A predicate is defined at each statement and in front of each enabled join that a way without
 /// it enters, where some copy needs one.
-#[must_use]
+#[cfg(test)]
 pub(super) fn path_cost(problem: &Problem, sinking: &Sinking, path: &[usize]) -> PathCost {
-    let guards = |at: usize| sinking.kept.entry[at] && !sinking.certain.entry[at];
-    let guards_exit = |at: usize| sinking.kept.exit[at] && !sinking.certain.exit[at];
-    let guarded = (0..problem.kinds.len()).any(|at| guards(at) || guards_exit(at));
+    cost_on(problem, sinking, path, is_guarded(sinking))
+}
+
+/// Some copy needs a predicate.
+fn is_guarded(sinking: &Sinking) -> bool {
+    let guards = |kept: &[bool], certain: &[bool]| {
+        let mut both = kept.iter().zip(certain);
+        both.any(|(&kept, &certain)| kept && !certain)
+    };
+    guards(&sinking.kept.entry, &sinking.certain.entry)
+        || guards(&sinking.kept.exit, &sinking.certain.exit)
+}
+
+fn cost_on(problem: &Problem, sinking: &Sinking, path: &[usize], guarded: bool) -> PathCost {
     let mut out = PathCost::default();
     let mut pending = false;
     let mut meet = |pending: &mut bool, inserted: bool, kept: bool, certain: bool| {
@@ -109,9 +120,33 @@ pub(super) fn path_cost(problem: &Problem, sinking: &Sinking, path: &[usize]) ->
 /// The executions over all paths of a problem.
 #[must_use]
 pub fn walk(problem: &Problem, sinking: &Sinking) -> Walked {
+    let all = problem.paths.iter().zip(problem.counts.iter().copied());
+    over(
+        problem,
+        sinking,
+        all.map(|(path, count)| (path.as_slice(), count)),
+    )
+}
+
+/// The same over some paths.
+pub(super) fn walk_paths(
+    problem: &Problem,
+    sinking: &Sinking,
+    paths: &[(Vec<usize>, u64)],
+) -> Walked {
+    let all = paths.iter().map(|(path, count)| (path.as_slice(), *count));
+    over(problem, sinking, all)
+}
+
+fn over<'p>(
+    problem: &Problem,
+    sinking: &Sinking,
+    paths: impl Iterator<Item = (&'p [usize], u64)>,
+) -> Walked {
+    let guarded = is_guarded(sinking);
     let mut out = Walked::default();
-    for (path, &count) in problem.paths.iter().zip(&problem.counts) {
-        let cost = path_cost(problem, sinking, path);
+    for (path, count) in paths {
+        let cost = cost_on(problem, sinking, path, guarded);
         let add = |sum: &mut u64, times: u32| {
             *sum = sum.saturating_add(count.saturating_mul(u64::from(times)));
         };
