@@ -20,6 +20,7 @@ use codegen::target::ia64::emit::{Options, emit};
 use ir::Language;
 use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_unit};
 use lockstep_server::derive::timing::timing;
+use lockstep_server::derive::versions::LEAST_OF_A_THREAD;
 use simulate::ia64::{Arg, Limits, Memory, Program, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text, parse_unit};
@@ -206,10 +207,11 @@ fn guarded(text: &str) -> Result<String, String> {
     let table = machine::named("itanium2").ok_or("no table")?;
     let costs = table.epic().ok_or("no groups")?.costs("itanium2".into());
     let places = parts(new, &version.test, None, span.start - start).ok_or("no parts")?;
+    let model = estimate(&lowered.module.functions[0], places, &costs, None);
     let model = Model {
         probability: 0.95,
-        least: 1.0,
-        ..estimate(&lowered.module.functions[0], places, &costs, None)
+        least: LEAST_OF_A_THREAD * model.region,
+        ..model
     };
     match model.accepted(Rule::Corrected) {
         true => Ok(after),

@@ -39,7 +39,7 @@ pub fn charges(table: &Table, lanes: u32) -> Machine {
         Work::Double => simple(Key::Double, Unit::Double),
         Work::Integer => simple(Key::Integer, Unit::Integer),
         Work::Integer64 => many(Key::Add64, Key::Integer, Unit::Integer),
-        Work::Multiply => simple(Key::Multiply, Unit::Integer),
+        Work::Multiply | Work::Scale => simple(Key::Multiply, Unit::Integer),
         Work::Multiply64 => many(Key::Multiply64, Key::Multiply, Unit::Integer),
         Work::Logic => simple(Key::Logic, Unit::Integer),
         Work::Shift64 => many(Key::Shift64, Key::Logic, Unit::Integer),

@@ -48,9 +48,8 @@ impl Epic {
             | Work::Vote
             | Work::Branch => of(Issue::Alu),
             Work::Shift64 | Work::Bits => of(Issue::Multimedia),
-            // Products of 64 bits are those of addresses, whose scale is part of an addition.
-            Work::Multiply64 => of(Issue::Alu),
-            Work::Multiply => moves + of(Issue::Convert),
+            Work::Scale => of(Issue::Alu),
+            Work::Multiply | Work::Multiply64 => moves + of(Issue::Convert),
             Work::Float | Work::Half | Work::Double => of(Issue::Float),
             Work::Convert | Work::ConvertWide => of(Issue::ToFloat) + of(Issue::Convert),
             Work::DivideUnsigned | Work::DivideSigned | Work::Divide64 => {

@@ -27,6 +27,8 @@ pub enum Work {
     Integer,
     Integer64,
     Multiply,
+    /// A 64-bit product of an extended factor and a constant: the scale of an address.
+    Scale,
     Multiply64,
     Logic,
     Shift64,
@@ -66,7 +68,7 @@ pub enum Work {
 }
 
 impl Work {
-    pub const ALL: [Work; 40] = [
+    pub const ALL: [Work; 41] = [
         Work::Free,
         Work::Float,
         Work::Half,
@@ -74,6 +76,7 @@ impl Work {
         Work::Integer,
         Work::Integer64,
         Work::Multiply,
+        Work::Scale,
         Work::Multiply64,
         Work::Logic,
         Work::Shift64,
@@ -335,6 +338,7 @@ fn binary(function: &Function, inst: &InstData, op: BinaryOp, ty: Type) -> Work 
                 .first()
                 .is_some_and(|&r| wide_product(function, r))
             {
+                true if constant.is_some() => Work::Scale,
                 true => Work::Multiply,
                 false => Work::Multiply64,
             }
