@@ -174,6 +174,55 @@ fn floats_keep_their_zeros() {
     assert!(version(&source, function, &candidate, free).is_ok());
 }
 
+/// A path's own variables of names that others have are its own.
+#[test]
+fn what_a_path_declares_again_is_its_own() {
+    let text = "void scale(int *o, const int *a, const int *b, int c) {
+    int |f = a[0];
+    if (c > 2) {
+        c = f * b[1];
+        for (int k = 0; k < 2; k++) {
+            int c = f * b[2];
+            c += k;
+            o[k] = c;
+        }
+    }
+    o[3] = c;
+}
+";
+    let after = guarded(text);
+    for first in [0, 2] {
+        let input: [&[u32]; 3] = [&[9; 4], &[first; 4], &[1, 2, 3, 4]];
+        let (before, ..) = run(&text.replace('|', ""), &input);
+        let (now, ..) = run(&after, &input);
+        assert_eq!(now, before, "{after}");
+    }
+}
+
+/// A comment in place of a declaration would hide what else stands on its line.
+#[test]
+fn declarations_among_others_are_not_moved() {
+    let text = "int set(int *); int own(int *o, const int *a, const int *b) {
+    int |f = a[0];
+    o[0] = f * b[0];
+    int z; z = f * b[2] + f;
+    return z;
+}
+";
+    let after = {
+        let at = text.find('|').expect("a cursor");
+        let text = text.replacen('|', "", 1);
+        let read = read(&text, Language::C);
+        let number = read.parsed.len() - 1;
+        let source = read.source(&text, number);
+        let function = functions_of(&read.parsed[number].2)[0];
+        let candidate =
+            candidate_at(&source, function, at as u32 - source.start).expect("a definition");
+        version(&source, function, &candidate, EACH).map(|made| made.edit.1)
+    };
+    assert!(!after.is_ok_and(|text| text.contains("(above) z")));
+}
+
 const PROGRAMS: u64 = 100;
 
 fn launch(module: &Module, language: Language, seed: u64) -> Launch {

@@ -9,7 +9,7 @@
 //! 6. effects at the top of the region (stores, unknown calls, ends of lanes, jumps) are on the fast path, in order, but for
 //!    stores by operators that store what is there already where what is added is made of the zero (`p[i] |= x`).
 //!
-//! Names are compared by spelling; a name that is declared in both a path and around it is taken for the outer one.
+//! Names are compared by spelling, those that are assigned also by the blocks that declare them.
 
 use super::MARK;
 use rustc_hash::FxHashSet;
@@ -176,14 +176,9 @@ pub fn check(
         )
     };
     let names = same_but_types(&original, slow, &declared)?;
-    let locals = declared_in(slow);
-    let outer = |set: FxHashSet<String>, own: &FxHashSet<String>| -> FxHashSet<String> {
-        set.into_iter().filter(|name| !own.contains(name)).collect()
-    };
-    let slow_sets = outer(assigned(slow), &locals);
-    let fast_sets = outer(assigned(fast), &declared_in(fast));
+    let (slow_sets, fast_sets) = (assigned_outside(slow), assigned_outside(fast));
     for name in &names {
-        if assigned(slow).contains(name) && !fast_sets.contains(name) && !leaves(fast) {
+        if slow_sets.contains(name) && !fast_sets.contains(name) && !leaves(fast) {
             return Err(Violation::Unassigned(name.clone()));
         }
     }
@@ -384,29 +379,66 @@ fn lvalue(tokens: &[Tok], at: usize) -> Option<usize> {
     }
 }
 
-/// Names that are assigned anywhere in a path.
-fn assigned(tokens: &[Tok]) -> FxHashSet<String> {
+/// Variables that a path assigns and does not declare itself around the assignment.
+fn assigned_outside(tokens: &[Tok]) -> FxHashSet<String> {
+    let own: Vec<(usize, usize)> = declarations(tokens)
+        .into_iter()
+        .map(|at| (at, scope_end(tokens, at)))
+        .collect();
     let mut found = FxHashSet::default();
     for (at, token) in tokens.iter().enumerate() {
         let text = token.text.as_str();
-        if ASSIGN.contains(&text) {
-            if let Some(name) = lvalue(tokens, at) {
-                found.insert(tokens[name].text.clone());
-            }
-        } else if text == "++" || text == "--" {
-            if let Some(name) = lvalue(tokens, at) {
-                found.insert(tokens[name].text.clone());
-            } else if let Some(next) = tokens.get(at + 1) {
-                found.insert(next.text.clone());
-            }
+        let name = match text {
+            "++" | "--" => lvalue(tokens, at).or(Some(at + 1)),
+            _ if ASSIGN.contains(&text) => lvalue(tokens, at),
+            _ => None,
+        };
+        let Some(name) = name.filter(|&name| name < tokens.len()) else {
+            continue;
+        };
+        let word = &tokens[name].text;
+        let mut around = own.iter().filter(|(from, to)| (*from..*to).contains(&name));
+        if !around.any(|(from, _)| tokens[*from].text == *word) {
+            found.insert(word.clone());
         }
     }
     found
 }
 
-/// Names that a path declares: a word after a word or the end of a type.
+/// Returns where the scope of what is declared at a place ends: with the block around it, or with the statement of whose head it
+/// is a part.
+fn scope_end(tokens: &[Tok], declared: usize) -> usize {
+    let (mut parentheses, mut braces) = (0, 0);
+    for at in (0..declared).rev() {
+        match tokens[at].text.as_str() {
+            ")" => parentheses += 1,
+            "(" if parentheses > 0 => parentheses -= 1,
+            "(" if at > 0
+                && matches!(
+                    tokens[at - 1].text.as_str(),
+                    "for" | "if" | "while" | "switch"
+                ) =>
+            {
+                return skip_statement(tokens, at - 1);
+            }
+            "}" => braces += 1,
+            "{" if braces > 0 => braces -= 1,
+            "{" => return closing(tokens, at).unwrap_or(tokens.len()),
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+/// Names that a path declares.
 fn declared_in(tokens: &[Tok]) -> FxHashSet<String> {
-    let mut found = FxHashSet::default();
+    let all = declarations(tokens).into_iter();
+    all.map(|at| tokens[at].text.clone()).collect()
+}
+
+/// Places of names that a path declares: a word after a word or the end of a type.
+fn declarations(tokens: &[Tok]) -> Vec<usize> {
+    let mut found = Vec::new();
     // The nesting of the declaration that is being read.
     let mut declaration: Option<i32> = None;
     let mut depth = 0i32;
@@ -437,10 +469,10 @@ fn declared_in(tokens: &[Tok]) -> FxHashSet<String> {
         if (typed || after_type && starts_statement(tokens, at))
             && matches!(next, "=" | ";" | "," | "[" | "(" | "{" | ":")
         {
-            found.insert(token.text.clone());
+            found.push(at);
             declaration = Some(depth);
         } else if before.text == "," && declaration == Some(depth) {
-            found.insert(token.text.clone());
+            found.push(at);
         }
     }
     found

@@ -211,7 +211,7 @@ pub(super) fn indented(text: &str, unit: &str) -> String {
     out
 }
 
-/// Without blank lines at the ends, and with one where there were several.
+/// Without blank lines at the ends and space at the end of lines, and with one blank line where there were several.
 pub(super) fn tidied(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut blank = true;
@@ -222,7 +222,9 @@ pub(super) fn tidied(text: &str) -> String {
             }
             blank = true;
         } else {
-            out.push_str(line);
+            let ending = line.trim_end_matches(['\r', '\n']);
+            out.push_str(ending.trim_end_matches([' ', '\t']));
+            out.push_str(&line[ending.len()..]);
             blank = false;
         }
     }

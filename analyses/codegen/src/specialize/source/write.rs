@@ -242,6 +242,9 @@ impl Around<'_> {
             if text.contains('\n') || !source.begins_line(stmt.span.start) {
                 return refuse(name, "its declaration has several lines");
             }
+            if source.ends_line(stmt.span.end).is_none() {
+                return refuse(name, "others stand on the line of its declaration");
+            }
             declared.push(text.to_owned());
             moved.push((stmt.span, format!("// {text} (above)")));
             return Ok(());
