@@ -1,6 +1,9 @@
 //! Random functions whose variables some ways do not read: branches with and without braces, `else if`, early `return`, `break`
 //! and `continue`, a `switch`, loops, loads and stores, values that are overwritten, blocks with their own variables.
 
+#[path = "varied.rs"]
+mod varied;
+
 use oracle::random::Random;
 
 /// Integers that a thread writes.
@@ -12,6 +15,13 @@ struct Generator {
     out: String,
     indent: usize,
     visible: Vec<String>,
+    /// Floats, and what gives an integer of variables that are none.
+    floats: Vec<String>,
+    readers: Vec<String>,
+    /// Parts of variables and references, which may be assigned.
+    members: Vec<String>,
+    /// Names that the innermost block has declared again.
+    declared: Vec<String>,
     /// Variables that may be assigned.
     mutable: usize,
     fresh: u32,
@@ -30,17 +40,23 @@ pub(crate) fn kernel(seed: u64, language: ir::Language) -> String {
         out: String::new(),
         indent: 0,
         visible: Vec::new(),
+        floats: Vec::new(),
+        readers: Vec::new(),
+        members: Vec::new(),
+        declared: Vec::new(),
         mutable: 0,
         fresh: 0,
         loops: 0,
         left,
         stored: 0,
     };
+    g.out.push_str(varied::PRELUDE);
     match language {
         ir::Language::Hlsl => {
             g.line("StructuredBuffer<int> src : register(t0);");
             g.line("RWStructuredBuffer<int> dst : register(u0);");
             g.line("int helper(int x, int y) { return x * 3 - y; }");
+            g.line("void split(int x, out int low, out int high) { low = x & 7; high = x >> 3; }");
             g.line("[numthreads(64, 1, 1)]");
             g.line("void kernel(uint inside : SV_GroupIndex)");
             g.line("{");
@@ -49,12 +65,16 @@ pub(crate) fn kernel(seed: u64, language: ir::Language) -> String {
         }
         ir::Language::C => {
             g.line("static int helper(int x, int y) { return x * 3 - y; }");
+            g.line("static void split(int x, int *low, int *high) { *low = x & 7; *high += x; }");
             g.line("void kernel(int *dst, const int *src, int t)");
             g.line("{");
             g.indent = 1;
         }
         _ => {
             g.line("__device__ int helper(int x, int y) { return x * 3 - y; }");
+            g.line(
+                "__device__ void split(int x, int& low, int& high) { low = x & 7; high = x >> 3; }",
+            );
             g.line("__global__ void __launch_bounds__(64) kernel(int* dst, const int* src)");
             g.line("{");
             g.indent = 1;
@@ -89,6 +109,10 @@ impl Generator {
     }
 
     fn name(&mut self) -> String {
+        if !self.readers.is_empty() && self.random.percent(20) {
+            let readers = self.readers.clone();
+            return self.random.pick(&readers).clone();
+        }
         let visible = self.visible.clone();
         self.random.pick(&visible).clone()
     }
@@ -146,17 +170,28 @@ impl Generator {
 
     fn block(&mut self, depth: u32) {
         let visible = self.visible.len();
+        let (floats, readers) = (self.floats.len(), self.readers.len());
+        let members = self.members.len();
+        let declared = std::mem::take(&mut self.declared);
         self.indent += 1;
         for _ in 0..1 + self.random.below(4) {
             self.statement(depth + 1);
         }
         self.indent -= 1;
         self.visible.truncate(visible);
+        self.floats.truncate(floats);
+        self.readers.truncate(readers);
+        self.members.truncate(members);
+        self.declared = declared;
     }
 
     fn statement(&mut self, depth: u32) {
         self.left = self.left.saturating_sub(1);
         let simple = depth > 3 || self.left == 0;
+        if self.random.percent(30) {
+            self.varied(depth);
+            return;
+        }
         match self.random.below(if simple { 9 } else { 17 }) {
             0..=3 => {
                 let text = self.assignment();

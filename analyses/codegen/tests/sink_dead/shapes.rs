@@ -273,7 +273,7 @@ fn what_may_change_stays() {
     // Another variable of the name of an operand comes behind it.
     gives(
         "void kernel(int *p, int a, int b) { int |w = b * 2; if (a > 3) { int b = 4; p[b] = w; } }",
-        "void kernel(int *p, int a, int b) {  if (a > 3) { int w = b * 2; int b = 4; p[b] = w; } }",
+        "void kernel(int *p, int a, int b) { if (a > 3) { int w = b * 2; int b = 4; p[b] = w; } }",
     );
 }
 
@@ -352,4 +352,196 @@ fn the_judge_sees_planted_faults() {
     ));
     // The same is the same.
     assert!(!differs(before, before));
+}
+
+#[test]
+fn what_sets_variables_besides_stays() {
+    for value in ["a++ * b", "(b = 3) * a", "--a"] {
+        let text = format!(
+            "int kernel(int *p, int a, int b) {{ int |w = {value}; if (a > 3) {{ p[0] = w; }} return a + b; }}"
+        );
+        let refusal = moved(Language::C, &text).expect_err("it stays");
+        assert!(
+            matches!(refusal, Refusal::Effect { .. }),
+            "{value}: {refusal}"
+        );
+    }
+    // The last argument of a fetch is no output where it is a level.
+    let text = "Texture2D<float4> map; SamplerState near;
+float4 kernel(float2 at, float level) {
+    float4 |w = map.SampleLevel(near, at, 0);
+    if (level > 3) { return w; }
+    return 0;
+}
+";
+    assert!(moved(Language::Hlsl, text).is_ok());
+}
+
+#[test]
+fn what_is_not_declared_in_sight_may_change() {
+    // A header that was not found declares it.
+    let text = "int next(int); int kernel(int *p, int a) { int |w = total * a; next(2); if (a > 3) { p[0] = w; } return a; }";
+    assert!(matches!(
+        moved(Language::C, text),
+        Err(Refusal::ReadOnEachWay(_))
+    ));
+    // A member of the class.
+    let text = "struct M { int v; int* p; __device__ int kernel(int a) { int |w = v * a; v = 2; if (a > 3) { p[0] = w; } return v; } };";
+    assert!(matches!(
+        moved(Language::Cuda, text),
+        Err(Refusal::ReadOnEachWay(_))
+    ));
+    let text = "template <int N> __device__ void kernel(int* p, int a) { int |w = N * a; p[1] = N; if (a > 3) { p[0] = w; } }";
+    assert!(moved(Language::Cuda, text).is_ok());
+}
+
+#[test]
+fn objects_are_made_and_left_where_they_stand() {
+    let guard = "struct Guard { int* p; __device__ Guard(int* q) : p(q) { p[3]++; } __device__ ~Guard() { p[3]--; } };
+struct Next { int v; __device__ Next(int& x) : v(x) { x++; } };
+struct Part { int v; };
+__device__ Part operator*(Part a, int k) { Part b; b.v = a.v * k; return b; }
+";
+    let refused = |body: &str| {
+        let text = format!("{guard}__device__ int kernel(int* p, int a, int b) {{ {body} }}");
+        matches!(
+            moved(Language::Cuda, &text),
+            Err(Refusal::ReadOnEachWay(_) | Refusal::Effect { .. })
+        )
+    };
+    assert!(refused(
+        "int |w = p[3] * 2; Guard g(p); if (a > 3) { p[0] = w; } return 0;"
+    ));
+    assert!(refused(
+        "int |w = p[3] * 2; { Guard g(p); p[1] = 2; } if (a > 3) { p[0] = w; } return 0;"
+    ));
+    assert!(refused(
+        "int |w = a * b; Next n(a); if (b > 3) { p[0] = w + n.v; } return a;"
+    ));
+    assert!(refused(
+        "Part q; q.v = a; Part |w = q * b; if (b > 3) { p[0] = w.v; } return a;"
+    ));
+    // What is computed of variables alone is not concerned.
+    assert!(!refused(
+        "int |w = a * b; Guard g(p); if (a > 3) { p[0] = w; } return 0;"
+    ));
+}
+
+#[test]
+fn a_declaration_stays_in_front_of_what_names_its_variable() {
+    let text = "__device__ void kernel(int* p, int a, int b) {
+    int |w = a * b;
+    using Same = decltype(w);
+    if (a > 3) {
+        Same t = w;
+        p[0] = t;
+    }
+}
+";
+    let after = moved(Language::Cuda, text).unwrap_or_else(|refusal| panic!("{refusal}"));
+    assert!(
+        after.contains(
+            "    int w;\n    using Same = decltype(w);\n    if (a > 3) {\n        w = a * b;\n"
+        ),
+        "{after}"
+    );
+}
+
+#[test]
+fn on_a_line_with_others_it_takes_its_space_along() {
+    gives(
+        "void kernel(int *p, int a, int b) { int |w = a * b; if (a > 3) { p[0] = w; } }",
+        "void kernel(int *p, int a, int b) { if (a > 3) { int w = a * b; p[0] = w; } }",
+    );
+    gives(
+        "void kernel(int *p, int a, int b) {
+    int c = a + b; int |w = a
+        * b;
+    if (c > 3) p[c] = w; else p[0] = a;
+}
+",
+        "void kernel(int *p, int a, int b) {
+    int c = a + b;
+    if (c > 3) { int w = a * b; p[c] = w; } else p[0] = a;
+}
+",
+    );
+    // What follows would become part of the comment.
+    let text = "void kernel(int *p, int a, int b) {
+    int |w = a *//times
+        b;
+    if (a > 3) p[0] = w; else p[1] = a;
+}
+";
+    assert!(matches!(moved(Language::C, text), Err(Refusal::NoPlace(_))));
+}
+
+#[test]
+fn an_if_that_a_macro_spells_is_read_in_front_of_it() {
+    let leave = "#define LEAVE(c) if (c) return
+void kernel(int *p, int a, int b) {
+    int |w = a * b;
+    if (a < 0) return;
+    LEAVE(w > 3);
+    p[0] = w;
+}
+";
+    gives(
+        leave,
+        "#define LEAVE(c) if (c) return
+void kernel(int *p, int a, int b) {
+    if (a < 0) return;
+    int w = a * b;
+    LEAVE(w > 3);
+    p[0] = w;
+}
+",
+    );
+    // No `else` is added behind it.
+    let clear = "#define CLEAR(c) if (c) w = 2
+int kernel(int a, int b) {
+    int w;
+    |w = a * b;
+    CLEAR(a > 3);
+    return w;
+}
+";
+    assert!(moved(Language::C, clear).is_err());
+}
+
+#[test]
+fn the_judge_knows_arrays_that_nobody_else_sees() {
+    gives(
+        "int kernel(const int *p, int a, int b) {
+    int own[2];
+    int |w = p[a];
+    own[0] = a;
+    own[1] = b;
+    if (a > 3) {
+        return w;
+    }
+    return own[b & 1];
+}
+",
+        "int kernel(const int *p, int a, int b) {
+    int own[2];
+    own[0] = a;
+    own[1] = b;
+    if (a > 3) {
+        int w = p[a];
+        return w;
+    }
+    return own[b & 1];
+}
+",
+    );
+    assert!(!differs(
+        "int kernel(int *p, int a) { int own[2]; int w = p[a]; own[0] = a; if (a > 3) { return w; } return own[0]; }",
+        "int kernel(int *p, int a) { int own[2]; own[0] = a; if (a > 3) { int w = p[a]; return w; } return own[0]; }"
+    ));
+    // Another name leads to it.
+    assert!(differs(
+        "int kernel(int *p, int a) { int own[2]; p = own; int w = p[a]; own[0] = a; if (a > 3) { return w; } return own[0]; }",
+        "int kernel(int *p, int a) { int own[2]; p = own; own[0] = a; if (a > 3) { int w = p[a]; return w; } return own[0]; }"
+    ));
 }

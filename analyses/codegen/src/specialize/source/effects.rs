@@ -186,7 +186,29 @@ impl Source<'_> {
             }
             _ => {}
         }
+        if self.calls_operator(names, e) {
+            out.writes = true;
+            out.unknown = Some(SmolStr::new_static("an operator of a class"));
+        }
         out
+    }
+
+    /// An operator whose operand is an object of a class of the unit: there is none but what the unit defines.
+    fn calls_operator(&self, names: &Names, e: &Expr) -> bool {
+        let is_object = |e: &Expr| match self.type_of_expr(names, e, 0) {
+            Ty::Other(ty) => self.structure(&ty).is_some(),
+            _ => false,
+        };
+        self.language == Language::Cuda
+            && match &e.kind {
+                ExprKind::Binary { left, right, .. } => is_object(left) || is_object(right),
+                ExprKind::Assign {
+                    op: Some(_), left, ..
+                } => is_object(left),
+                ExprKind::Unary { op, operand } => *op != UnaryOp::AddressOf && is_object(operand),
+                ExprKind::Index { base, .. } => is_object(base),
+                _ => false,
+            }
     }
 
     fn global_is_volatile(&self, name: &Name) -> bool {

@@ -276,6 +276,23 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Making or leaving an object of this type calls functions of the unit.
+    fn has_constructors(&self, ty: &Type) -> bool {
+        let mut at = ty;
+        while let TypeKind::Array { element, .. } = &at.kind {
+            at = element;
+        }
+        let calls = |member: &Member| match member {
+            Member::Method(method) => matches!(
+                method.name,
+                FunctionName::Constructor(_) | FunctionName::Destructor(_)
+            ),
+            _ => false,
+        };
+        let declared = self.structure(at);
+        declared.is_some_and(|it| !it.bases.is_empty() || it.members.iter().any(calls))
+    }
+
     fn plain_element(&self, ty: &Type) -> bool {
         let mut at = ty;
         for _ in 0..4 {

@@ -344,16 +344,73 @@ impl Walk {
         }
     }
 
+    /// An array with fewer indices than dimensions stands for its address.
+    fn decays(&mut self, e: &Expr, indices: usize) {
+        let ExprKind::Name(name) = &e.kind else {
+            return;
+        };
+        let [segment] = name.segments.as_slice() else {
+            return;
+        };
+        let Some(id) = self.find(&segment.ident.name) else {
+            return;
+        };
+        let variable = &mut self.names.variables[id.0 as usize];
+        let mut ty = &variable.ty;
+        let mut dimensions = 0;
+        while let TypeKind::Array { element, .. } = &ty.kind {
+            dimensions += 1;
+            ty = element;
+        }
+        variable.escapes |= indices < dimensions && !variable.parameter;
+    }
+
     fn expr(&mut self, e: &Expr, depth: u32) {
         if depth > DEPTH {
             return;
         }
         match &e.kind {
-            ExprKind::Name(name) => self.name(name),
+            ExprKind::Name(name) => {
+                self.name(name);
+                self.decays(e, 0);
+            }
+            ExprKind::Index { base, indices } => {
+                let (mut at, mut count) = (base, indices.len());
+                loop {
+                    match &at.kind {
+                        ExprKind::Paren(inner) => at = inner,
+                        ExprKind::Index { base, indices } => {
+                            count += indices.len();
+                            for index in indices {
+                                self.expr(index, depth + 1);
+                            }
+                            at = base;
+                        }
+                        _ => break,
+                    }
+                }
+                for index in indices {
+                    self.expr(index, depth + 1);
+                }
+                match &at.kind {
+                    ExprKind::Name(name) => {
+                        self.name(name);
+                        self.decays(at, count);
+                    }
+                    _ => self.expr(at, depth + 1),
+                }
+                return;
+            }
             ExprKind::Unary {
                 op: UnaryOp::AddressOf,
                 operand,
             } => self.escape(operand),
+            ExprKind::SizeofExpr(operand) if matches!(operand.kind, ExprKind::Name(_)) => {
+                if let ExprKind::Name(name) = &operand.kind {
+                    self.name(name);
+                }
+                return;
+            }
             ExprKind::Lambda(lambda) => {
                 self.lambda += 1;
                 self.scopes.push(Vec::new());

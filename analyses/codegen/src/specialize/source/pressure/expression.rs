@@ -8,9 +8,9 @@
 //! Every operation has a hidden operand below it: one that had none would be computed once and live across the peak instead of
 //! the variable. Where an element is loaded at a constant index a hidden zero is added to that.
 
-use super::super::Source;
 use super::super::names::{VarId, parts};
 use super::super::types::{Base, Shape, Ty};
+use super::super::{Source, functions_of};
 use super::Refusal;
 use super::scene::{Definition, Scene};
 use ir::Language;
@@ -74,6 +74,10 @@ impl Source<'_> {
         }
         let path: Vec<SmolStr> = used.segments.iter().map(|s| s.ident.name.clone()).collect();
         let found = self.environment.lookup(&self.item.scope, &path);
+        if found.is_empty() {
+            // A member of the class, an enumerator, or what a header declares that was not found.
+            return self.is_template_parameter(&last.ident.name);
+        }
         found.iter().all(|entry| {
             match (&self.environment.item(*entry).kind, entry.what) {
                 (ItemKind::Variables(declaration), EntryKind::Variable(at)) => {
@@ -91,6 +95,21 @@ impl Source<'_> {
                 _ => true,
             }
         })
+    }
+}
+
+impl Source<'_> {
+    fn is_template_parameter(&self, name: &str) -> bool {
+        let of_class = match &self.item.kind {
+            ItemKind::Struct(class) => class.template.as_ref(),
+            _ => None,
+        };
+        let functions = functions_of(self.item);
+        let templates = functions.iter().filter_map(|each| each.template.as_ref());
+        templates
+            .chain(of_class)
+            .flat_map(|template| &template.parameters)
+            .any(|each| each.name.as_ref().is_some_and(|ident| ident.name == name))
     }
 }
 

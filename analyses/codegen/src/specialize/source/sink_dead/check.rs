@@ -55,6 +55,8 @@ pub trait Unit {
     fn call(&self, callee: &Expr, arguments: &[Expr]) -> CallEffect;
     /// Nobody writes what lies behind this address or in this resource while the function runs.
     fn is_read_only(&self, base: &Expr) -> bool;
+    /// Only the function itself writes this part of a variable, by the variable's name.
+    fn is_own(&self, part: &Expr) -> bool;
     /// A global name keeps its value while the function runs.
     fn is_unchanging(&self, name: &Name) -> bool;
 }
@@ -510,6 +512,9 @@ impl<'a> Run<'a> {
                 {
                     known.hash = mixed(&[known.hash, place, value.hash]);
                     known.truth = None;
+                }
+                if self.text.unit.is_own(left) {
+                    return Ok(());
                 }
                 // It may be a pointer, and then what it points to.
                 self.event(mixed(&[word("store"), place, value.hash]));

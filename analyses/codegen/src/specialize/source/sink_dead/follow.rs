@@ -44,8 +44,14 @@ struct Piece {
     to: Option<usize>,
 }
 
-/// The ways through a region; `region` is the statement of the loop whose body it is. `None`: the profile does not fit the text.
-pub(super) fn ways(graph: &Graph, recorded: Recorded<'_>, region: Option<Span>) -> Option<Ways> {
+/// The ways through a region; `region` is the statement of the loop whose body it is, `tested_last` where its condition stands behind
+/// the body. `None`: the profile does not fit the text.
+pub(super) fn ways(
+    graph: &Graph,
+    recorded: Recorded<'_>,
+    region: Option<Span>,
+    tested_last: bool,
+) -> Option<Ways> {
     let Recorded {
         function,
         numbers,
@@ -79,7 +85,11 @@ pub(super) fn ways(graph: &Graph, recorded: Recorded<'_>, region: Option<Span>) 
         if from.is_some() && from == to {
             continue;
         }
-        if from.is_none() && !heads.enters(function, &path.nodes, &taken) {
+        let enters = || match tested_last {
+            true => heads.own.is_none_or(|own| path.nodes.contains(&own)),
+            false => heads.enters(function, &path.nodes, &taken),
+        };
+        if from.is_none() && !enters() {
             continue;
         }
         let nodes = follow(graph, function, &taken, &path.nodes, from, to)?;

@@ -13,7 +13,7 @@ use super::super::Source;
 use super::super::effects::inner_statements;
 use super::super::emit::full_span;
 use super::super::flow::stores;
-use super::super::names::{Names, VarId};
+use super::super::names::{Names, VarId, root};
 use super::super::pressure::scene::{holds, is_loop};
 use super::Moved;
 use facts::partial_dead::NodeKind;
@@ -103,6 +103,8 @@ struct Builder<'a> {
     exit: usize,
     /// `break` and `continue` of the region's loop.
     of_loop: bool,
+    /// Within an `if` that a macro spells: nothing can be written there.
+    in_macro: bool,
 }
 
 /// The graph of a region.
@@ -127,6 +129,7 @@ pub(super) fn graph(
         open: Vec::new(),
         exit: 0,
         of_loop,
+        in_macro: false,
     };
     let blank = |role| Node {
         kind: NodeKind::default(),
@@ -156,7 +159,7 @@ pub(super) fn graph(
 impl Builder<'_> {
     fn add(&mut self, mut node: Node) -> usize {
         // The text of a macro is not the function's own.
-        let own = |place: &Place| !self.source.in_macro(place.span());
+        let own = |place: &Place| !self.in_macro && !self.source.in_macro(place.span());
         node.entry = node.entry.filter(own);
         node.exit = node.exit.filter(own);
         self.graph.nodes.push(node);
@@ -215,7 +218,9 @@ impl Builder<'_> {
                 .any(|stmt| holds(stmt.span, declared) && !is_declaration(stmt));
             inside && !deeper
         };
-        let scoped = self.moved.operands.iter().any(leaves) || leaves(&self.moved.id);
+        let scoped = self.moved.operands.iter().any(leaves)
+            || leaves(&self.moved.id)
+            || self.moved.memory && block.statements.iter().any(|stmt| self.makes_object(stmt));
         if scoped && !self.open.is_empty() {
             let place = Some(Place::Closing(block.span));
             self.append(Node {
@@ -256,12 +261,15 @@ impl Builder<'_> {
                 ..
             } => {
                 let head = Span::new(stmt.span.start, then.span.start);
-                let kind = self.of_head(head, initializer.as_deref(), condition);
+                let mut kind = self.of_head(head, initializer.as_deref(), condition);
                 let span = match condition {
                     Condition::Expr(e) => e.span,
                     Condition::Declaration(declaration) => declaration.span,
                 };
                 let declares = self.declares(head);
+                // Of one that a macro spells all parts have the place of the macro.
+                let spelled = then.span.start < span.end;
+                kind.reads |= spelled && self.spells(condition);
                 let head = self.append(Node {
                     kind,
                     role: Role::If(span),
@@ -269,6 +277,8 @@ impl Builder<'_> {
                     ..plain
                 });
                 self.open.clear();
+                let around = self.in_macro;
+                self.in_macro |= spelled;
                 let mut ends = self.branch(head, then, block);
                 match otherwise {
                     Some(otherwise) => ends.extend(self.branch(head, otherwise, block)),
@@ -283,6 +293,7 @@ impl Builder<'_> {
                         ends.push(blank);
                     }
                 }
+                self.in_macro = around;
                 self.open = match declares {
                     true => ends
                         .into_iter()
@@ -362,6 +373,20 @@ impl Builder<'_> {
         all.any(|id| holds(head, self.names.variable(*id).declared))
     }
 
+    /// A condition spells the variable's name, or is no expression.
+    fn spells(&self, condition: &Condition) -> bool {
+        let Condition::Expr(e) = condition else {
+            return true;
+        };
+        let name = &self.names.variable(self.moved.id).name;
+        let mut found = false;
+        visit::expr(e, &mut |part| {
+            found |= matches!(&part.kind, ExprKind::Name(used)
+                if used.segments.first().is_some_and(|first| first.ident.name == *name));
+        });
+        found
+    }
+
     /// A node that the statement can't be moved past, and in front of which nothing can be written.
     fn barrier(&mut self, from: usize, block: Span) -> usize {
         let at = self.blank(None, block);
@@ -398,6 +423,7 @@ impl Builder<'_> {
             ..NodeKind::default()
         };
         visit::block(&whole, &mut |e| self.add_expression(e, &mut kind));
+        self.add_constructors(stmt, &mut kind);
         match self.sets(stmt) {
             Some(true) => {
                 kind.reads = false;
@@ -407,6 +433,41 @@ impl Builder<'_> {
             None => {}
         }
         kind
+    }
+
+    /// A declaration calls constructors, and what it declares destructors where its block ends.
+    fn makes_object(&self, stmt: &Stmt) -> bool {
+        let StmtKind::Declaration(declaration) = &stmt.kind else {
+            return false;
+        };
+        let mut all = declaration.declarators.iter();
+        all.any(|declarator| self.source.has_constructors(&declarator.ty))
+    }
+
+    /// Adds what constructors change: memory, and the variables that are passed to them. Those out of sight change memory where
+    /// something is passed to them.
+    fn add_constructors(&self, stmt: &Stmt, kind: &mut NodeKind) {
+        if let StmtKind::Declaration(declaration) = &stmt.kind {
+            kind.changes_operand |= self.moved.memory && self.makes_object(stmt);
+            for declarator in &declaration.declarators {
+                let (Initializer::Paren(all) | Initializer::Brace(all)) = &declarator.initializer
+                else {
+                    continue;
+                };
+                let is_reference = matches!(declarator.ty.kind, TypeKind::Reference { .. });
+                if all.is_empty() || is_reference || self.source.plain(&declarator.ty) {
+                    continue;
+                }
+                kind.changes_operand |= self.moved.memory
+                    || all.iter().any(|e| {
+                        let id = root(e).and_then(|name| self.names.meant(name));
+                        id.is_some_and(|id| self.moved.operands.contains(&id))
+                    });
+            }
+        }
+        for inner in inner_statements(stmt) {
+            self.add_constructors(inner, kind);
+        }
     }
 
     /// The part that the head of an `if` plays.

@@ -33,13 +33,14 @@ pub use refusal::Refusal;
 use super::Source;
 use super::effects::{Effects, inner_statements};
 use super::emit::all_statements;
-use super::names::{VarId, parts};
+use super::names::{Names, VarId, parts};
 use super::pressure::expression::Reads;
 use super::pressure::scene::{Scene, holds, is_loop};
 use super::types::Ty;
 use facts::partial_dead::{Choice, PathSets, Prices, Problem, Sinking, Walked, choose, walk};
 use fixedbitset::FixedBitSet;
 use graph::{ENTRY, Graph, Place, Role};
+use ir::lower::c_family::visit;
 use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::*;
@@ -210,7 +211,7 @@ pub fn plan(
     subject.lives_on(&scene, &region, &mut graph);
     let ways = terms
         .recorded
-        .and_then(|recorded| follow::ways(&graph, recorded, region.around))
+        .and_then(|recorded| follow::ways(&graph, recorded, region.around, region.tested_last))
         .filter(|ways| ways.paths.iter().any(|(path, _)| path.contains(&statement)));
     let paths = ways.as_ref().map(|ways| ways.paths.clone());
     let problem =
@@ -283,6 +284,8 @@ struct Region {
     braced: bool,
     /// The loop around it.
     around: Option<Span>,
+    /// That loop tests its condition behind its body.
+    tested_last: bool,
 }
 
 impl<'s> Subject<'s> {
@@ -333,6 +336,12 @@ impl<'s> Subject<'s> {
                 effect,
             });
         }
+        if sets_variables(source, &scene.names, value) {
+            return Err(Refusal::Effect {
+                name: name(),
+                effect: refusal::Effect::Stores,
+            });
+        }
         if names_the_active(value) {
             return Err(Refusal::Effect {
                 name: name(),
@@ -378,6 +387,7 @@ impl<'s> Subject<'s> {
             block: scene.body.clone(),
             braced: true,
             around: None,
+            tested_last: false,
         };
         let mut inside: Vec<&Stmt> = scene.body.statements.iter().collect();
         loop {
@@ -394,6 +404,7 @@ impl<'s> Subject<'s> {
                     _ => return Err(Refusal::NoStatement),
                 };
                 region.around = Some(next.span);
+                region.tested_last = matches!(next.kind, StmtKind::DoWhile { .. });
                 match &body.kind {
                     StmtKind::Block(block) => {
                         region.block = block.clone();
@@ -567,9 +578,44 @@ impl check::Unit for Known<'_> {
         !may_change(&self.scene, base)
     }
 
+    fn is_own(&self, part: &Expr) -> bool {
+        let scene = &self.scene;
+        scene.source.target(&scene.names, part).is_some()
+    }
+
     fn is_unchanging(&self, name: &Name) -> bool {
         self.scene.source.is_unchanging(name)
     }
+}
+
+/// It sets variables of the function besides having a value: `a++ * 2`, `(b = 3) + a`.
+fn sets_variables(source: &Source<'_>, names: &Names, value: &Expr) -> bool {
+    let mut found = false;
+    visit::expr(value, &mut |e| {
+        found |= match &e.kind {
+            ExprKind::Assign { .. } => true,
+            ExprKind::Unary { op, .. } => matches!(
+                op,
+                UnaryOp::PreIncrement
+                    | UnaryOp::PreDecrement
+                    | UnaryOp::PostIncrement
+                    | UnaryOp::PostDecrement
+            ),
+            ExprKind::Call { callee, arguments } => {
+                // The last argument of a fetch may be a level, or the status that it writes: an integer.
+                let is_fetch = matches!(callee.kind, ExprKind::Member { .. });
+                let status = |e: &Expr| match source.type_of_expr(names, e, 0) {
+                    Ty::Number(base, _) => super::names::root(e).is_some() && !base.is_float(),
+                    _ => true,
+                };
+                let written = source.call(names, callee, arguments, 0).written;
+                let mut written = written.iter().filter_map(|&at| arguments.get(at));
+                written.any(|e| !is_fetch || status(e))
+            }
+            _ => false,
+        };
+    });
+    found
 }
 
 /// It names the lanes that are active, which are others in another place.

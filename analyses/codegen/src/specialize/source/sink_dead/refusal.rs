@@ -53,7 +53,9 @@ pub enum Refusal {
     Graph(SmolStr),
     #[error("there are too many ways through the text around `{0}`")]
     ManyWays(SmolStr),
-    #[error("on every way something reads `{0}`, or first changes what it is computed of")]
+    #[error(
+        "on every way something reads `{0}`, or first changes what it is computed of; a loop or a `switch` counts as a whole"
+    )]
     ReadOnEachWay(SmolStr),
     #[error("moving `{name}` would save none of its {executions} executions")]
     AlwaysRead { name: SmolStr, executions: u64 },

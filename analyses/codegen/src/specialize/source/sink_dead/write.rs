@@ -10,6 +10,8 @@ use ir::Language;
 use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::*;
+use syntax::c_family::lexer::lex_fragment;
+use syntax::c_family::token::TokenKind;
 
 impl Place {
     /// Where what is written comes to stand.
@@ -124,14 +126,33 @@ impl Writer<'_> {
     fn is_declared_by(&self, copies: &[Copy]) -> bool {
         let id = self.subject.moved.id;
         let places = self.scene.names.places.iter();
-        let mut uses =
-            places.filter(|(place, of)| *of == id && !holds(self.candidate.stmt, *place));
+        let places = places.filter(|(_, of)| *of == id).map(|(place, _)| *place);
+        let places = places.chain(self.spelled());
+        let mut uses = places.filter(|place| !holds(self.candidate.stmt, *place));
         let kept: Vec<Span> = copies
             .iter()
             .filter(|copy| !copy.hollow)
             .map(|copy| copy.place.scope(copy.block))
             .collect();
-        uses.all(|(place, _)| kept.iter().filter(|scope| holds(**scope, *place)).count() == 1)
+        uses.all(|place| kept.iter().filter(|scope| holds(**scope, place)).count() == 1)
+    }
+
+    /// Places where the name is spelled outside of expressions: `decltype(w)` of an alias, `static_assert(sizeof(w) == 4)`.
+    fn spelled(&self) -> Vec<Span> {
+        let body = self.scene.body.span;
+        let text = self.text(body);
+        let mut member = false;
+        let mut found = Vec::new();
+        for token in lex_fragment(text) {
+            let word = text.get(token.start as usize..token.end as usize);
+            if !member && token.kind == TokenKind::Ident && word == Some(&self.candidate.name) {
+                found.push(Span::new(token.start, token.end).shifted(body.start));
+            }
+            member = matches!(token.kind, TokenKind::Dot | TokenKind::Arrow);
+        }
+        let known = &self.scene.names.places;
+        found.retain(|place| !known.iter().any(|(other, _)| other == place));
+        found
     }
 
     fn text(&self, span: Span) -> &str {
@@ -217,7 +238,18 @@ impl Writer<'_> {
     fn removal(&self, stmt: Span) -> Edit {
         let source = self.scene.source;
         let floor = self.floor(stmt);
-        let cut = source.removal(stmt, floor);
+        let mut cut = source.removal(stmt, floor);
+        if cut == stmt {
+            // Others stand on its line: the space between them goes with it.
+            let line = source.line(stmt.start);
+            let blank = |c: char| matches!(c, ' ' | '\t');
+            let behind = source.slice(Span::new(stmt.end, source.line(stmt.end).end));
+            let before = source.slice(Span::new(line.start, stmt.start));
+            match behind.trim_start_matches(blank) {
+                "" => cut.start -= (before.len() - before.trim_end_matches(blank).len()) as u32,
+                rest => cut.end += (behind.len() - rest.len()) as u32,
+            }
+        }
         (cut, String::new())
     }
 
@@ -368,8 +400,11 @@ impl Writer<'_> {
         let scene = self.scene;
         let source = scene.source;
         let end = source.end_of_line();
-        let comment = |line: &String| line.starts_with("//") || line.contains(" //");
+        // A string with slashes in it counts as a comment, too.
+        let comment = |line: &String| line.contains("//");
         let no_place = || Refusal::NoPlace(self.name());
+        // On the line of another statement there is no indentation.
+        let inline: Vec<String> = lines.iter().map(|line| line.trim().to_owned()).collect();
         let whole = |indent: &str| -> String {
             lines
                 .iter()
@@ -381,6 +416,10 @@ impl Writer<'_> {
                 if !source.begins_line(anchor.start) && lines.iter().any(comment) {
                     return Err(no_place());
                 }
+                let lines = match source.begins_line(anchor.start) {
+                    true => lines,
+                    false => &inline,
+                };
                 vec![scene.before(anchor, lines)]
             }
             Place::Behind(anchor) => {
@@ -389,7 +428,7 @@ impl Writer<'_> {
                 if !lone && lines.iter().any(comment) {
                     return Err(no_place());
                 }
-                vec![scene.behind(anchor, lines)]
+                vec![scene.behind(anchor, if lone { lines } else { &inline })]
             }
             Place::Opening(block) => {
                 let open = block.start + 1;
@@ -405,7 +444,7 @@ impl Writer<'_> {
                     _ if lines.iter().any(comment) => return Err(no_place()),
                     _ => vec![(
                         Span::at(open),
-                        lines.iter().map(|line| format!(" {line}")).collect(),
+                        inline.iter().map(|line| format!(" {line}")).collect(),
                     )],
                 }
             }
@@ -419,7 +458,7 @@ impl Writer<'_> {
                     false if lines.iter().any(comment) => return Err(no_place()),
                     false => vec![(
                         Span::at(close),
-                        lines.iter().map(|line| format!("{line} ")).collect(),
+                        inline.iter().map(|line| format!("{line} ")).collect(),
                     )],
                 }
             }
@@ -449,7 +488,7 @@ impl Writer<'_> {
                     }
                     _ if lines.iter().any(comment) => return Err(no_place()),
                     _ => {
-                        let text: String = lines.iter().map(|line| format!("{line} ")).collect();
+                        let text: String = inline.iter().map(|line| format!("{line} ")).collect();
                         vec![
                             (Span::at(stmt.start), format!("{{ {text}")),
                             (Span::at(stmt.end), " }".to_owned()),
@@ -478,7 +517,7 @@ impl Writer<'_> {
                     }
                     _ if lines.iter().any(comment) => return Err(no_place()),
                     _ => {
-                        let text: String = lines.iter().map(|line| format!("{line} ")).collect();
+                        let text: String = inline.iter().map(|line| format!("{line} ")).collect();
                         let lead = match (braced, source.begins_line(then.start)) {
                             (false, true) => {
                                 let outer = indent.strip_suffix(unit).unwrap_or(&indent);
