@@ -65,8 +65,10 @@ pub(super) fn action(
         },
         counted(version.lines),
         match version.fast_lines {
+            0 if version.lines == 1 => "nothing of it runs".to_owned(),
             0 => "nothing of them runs".to_owned(),
-            lines => format!("{} instead", counted(lines) + " run"),
+            1 => "1 line runs instead".to_owned(),
+            lines => format!("{lines} lines run instead"),
         },
         match settings.each_lane {
             true => "",
@@ -174,10 +176,16 @@ fn wanted(model: &Model) -> String {
     match model.remaining() < model.threshold() {
         true => format!("at least {:.0} must be saved", model.least),
         false => format!(
-            "of a copy of {} blocks {:.0} % of the cycles must go, {:.0} % do",
-            model.blocks,
+            "of a copy of {} {:.0} % of the cycles must go, {}",
+            match model.blocks {
+                1 => "1 block".to_owned(),
+                blocks => format!("{blocks} blocks"),
+            },
             (1.0 - model.threshold()) * 100.0,
-            model.fraction_saved() * 100.0
+            match model.fraction_saved() {
+                saved if saved > 0.0 => format!("{:.0} % do", saved * 100.0),
+                _ => "none do".to_owned(),
+            }
         ),
     }
 }

@@ -47,7 +47,7 @@ pub enum Zeros {
 }
 
 /// Why nothing is saved by a zero where the language gives no permission, and how to give it.
-pub(crate) const IEEE: &str = "in IEEE arithmetic 0 * x is not 0 for infinite x and NaN, so that nothing is saved: set `fast_math = true` for code that is compiled so, or apply `version-on-zero-fast`, which takes it as permitted here";
+pub(crate) const IEEE: &str = "in IEEE arithmetic 0 * x is not 0 for infinite x and NaN, so that nothing is saved: set `fast_math = true` for code that is compiled so, or apply the action of this name with `-fast`, which takes it as permitted here";
 
 /// Estimated cycles of a warp, from a table of the machine.
 pub trait Costs {
