@@ -22,25 +22,27 @@
 //! Source: Gupta, Berson, Fang, *Path Profile Guided Partial Dead Code Elimination Using Predication*, PACT 1997.
 
 pub mod check;
+mod copies;
 mod follow;
 mod graph;
+mod operands;
 mod refusal;
 mod write;
 
 pub use follow::Recorded;
+pub use operands::Known;
 pub use refusal::Refusal;
 
 use super::Source;
-use super::effects::{Effects, inner_statements};
+use super::effects::inner_statements;
 use super::emit::all_statements;
-use super::names::{Names, VarId, parts};
-use super::pressure::expression::Reads;
+use super::names::VarId;
 use super::pressure::scene::{Scene, holds, is_loop};
-use super::types::Ty;
+use copies::copies;
 use facts::partial_dead::{Choice, PathSets, Prices, Problem, Sinking, Walked, choose, walk};
 use fixedbitset::FixedBitSet;
 use graph::{ENTRY, Graph, Place, Role};
-use ir::lower::c_family::visit;
+use operands::{effect, names_the_active, reads, sets_variables};
 use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::*;
@@ -443,188 +445,6 @@ impl<'s> Subject<'s> {
     }
 }
 
-/// The effect for which a value can't be computed elsewhere.
-fn effect(effects: &Effects) -> Option<refusal::Effect> {
-    use refusal::Effect;
-    let all = [
-        (effects.writes, Effect::Stores),
-        (effects.volatile, Effect::Volatile),
-        (effects.barrier, Effect::Waits),
-        (effects.cross_lane, Effect::Exchanges),
-        (effects.derivative, Effect::Derivative),
-        (effects.exits, Effect::Exits),
-        (effects.unknown.is_some(), Effect::Unknown),
-    ];
-    all.into_iter()
-        .find(|(holds, _)| *holds)
-        .map(|(_, effect)| effect)
-}
-
-/// The variables of an expression, and whether it reads memory that may be written: all that is not known to be none.
-fn reads(scene: &Scene<'_>, e: &Expr, operands: &mut Vec<VarId>, memory: &mut bool) {
-    match &e.kind {
-        ExprKind::Name(name) => match scene.names.meant(name) {
-            Some(id) => {
-                // An array of the function is memory.
-                *memory |= matches!(scene.names.variable(id).ty.kind, TypeKind::Array { .. });
-                operands.push(id);
-            }
-            None => *memory |= !scene.source.is_unchanging(name),
-        },
-        ExprKind::Call { callee, .. } => {
-            let skipped = match &callee.kind {
-                ExprKind::Name(name) => {
-                    let own = scene.names.meant(name).is_some();
-                    *memory |= own || !scene.source.functions(name).is_empty();
-                    !own
-                }
-                ExprKind::Member { base, .. } => {
-                    *memory |= may_change(scene, base);
-                    false
-                }
-                _ => {
-                    *memory = true;
-                    false
-                }
-            };
-            for part in parts(e).into_iter().skip(usize::from(skipped)) {
-                reads(scene, part, operands, memory);
-            }
-        }
-        ExprKind::Unary { .. }
-        | ExprKind::Binary { .. }
-        | ExprKind::Conditional { .. }
-        | ExprKind::Cast { .. }
-        | ExprKind::Paren(_)
-        | ExprKind::Construct { .. }
-        | ExprKind::Member { .. }
-        | ExprKind::Index { .. } => {
-            *memory |= match &e.kind {
-                ExprKind::Unary {
-                    op: UnaryOp::Dereference,
-                    operand,
-                } => may_change(scene, operand),
-                ExprKind::Member {
-                    base, arrow: true, ..
-                } => may_change(scene, base),
-                ExprKind::Index { base, .. } => {
-                    let ty = scene.source.type_of_expr(&scene.names, base, 0);
-                    // An element of a vector lies in a register.
-                    !matches!(ty, Ty::Number(..)) && may_change(scene, base)
-                }
-                _ => false,
-            };
-            for part in parts(e) {
-                reads(scene, part, operands, memory);
-            }
-        }
-        ExprKind::Int(_)
-        | ExprKind::Float(_)
-        | ExprKind::Bool(_)
-        | ExprKind::Char(_)
-        | ExprKind::SizeofType(_)
-        | ExprKind::Nullptr => {}
-        _ => {
-            *memory = true;
-            for part in parts(e) {
-                reads(scene, part, operands, memory);
-            }
-        }
-    }
-}
-
-/// What lies behind an address, in an array or a resource may be written while the function runs.
-fn may_change(scene: &Scene<'_>, base: &Expr) -> bool {
-    let mut found = Reads::default();
-    scene.load(base, &mut found);
-    found.written.is_some()
-}
-
-/// A function's unit as the checker asks for it.
-#[allow(missing_debug_implementations)]
-pub struct Known<'a> {
-    scene: Scene<'a>,
-}
-
-impl<'a> Known<'a> {
-    /// `None`: the function can't be followed.
-    #[must_use]
-    pub fn new(source: &'a Source<'a>, function: &'a Function) -> Option<Self> {
-        Some(Known {
-            scene: Scene::of(source, function).ok()?,
-        })
-    }
-}
-
-impl check::Unit for Known<'_> {
-    fn call(&self, callee: &Expr, arguments: &[Expr]) -> check::CallEffect {
-        let scene = &self.scene;
-        let found = scene.source.call(&scene.names, callee, arguments, 0);
-        let reads_memory = match &callee.kind {
-            ExprKind::Name(name) => {
-                scene.names.meant(name).is_some() || !scene.source.functions(name).is_empty()
-            }
-            ExprKind::Member { base, .. } => may_change(scene, base),
-            _ => true,
-        };
-        check::CallEffect {
-            harmless: effect(&found.effects).is_none(),
-            reads_memory,
-            written: found.written,
-        }
-    }
-
-    fn is_read_only(&self, base: &Expr) -> bool {
-        !may_change(&self.scene, base)
-    }
-
-    fn is_own(&self, part: &Expr) -> bool {
-        let scene = &self.scene;
-        scene.source.target(&scene.names, part).is_some()
-    }
-
-    fn is_unchanging(&self, name: &Name) -> bool {
-        self.scene.source.is_unchanging(name)
-    }
-}
-
-/// It sets variables of the function besides having a value: `a++ * 2`, `(b = 3) + a`.
-fn sets_variables(source: &Source<'_>, names: &Names, value: &Expr) -> bool {
-    let mut found = false;
-    visit::expr(value, &mut |e| {
-        found |= match &e.kind {
-            ExprKind::Assign { .. } => true,
-            ExprKind::Unary { op, .. } => matches!(
-                op,
-                UnaryOp::PreIncrement
-                    | UnaryOp::PreDecrement
-                    | UnaryOp::PostIncrement
-                    | UnaryOp::PostDecrement
-            ),
-            ExprKind::Call { callee, arguments } => {
-                // The last argument of a fetch may be a level, or the status that it writes: an integer.
-                let is_fetch = matches!(callee.kind, ExprKind::Member { .. });
-                let status = |e: &Expr| match source.type_of_expr(names, e, 0) {
-                    Ty::Number(base, _) => super::names::root(e).is_some() && !base.is_float(),
-                    _ => true,
-                };
-                let written = source.call(names, callee, arguments, 0).written;
-                let mut written = written.iter().filter_map(|&at| arguments.get(at));
-                written.any(|e| !is_fetch || status(e))
-            }
-            _ => false,
-        };
-    });
-    found
-}
-
-/// It names the lanes that are active, which are others in another place.
-fn names_the_active(e: &Expr) -> bool {
-    let here = matches!(&e.kind, ExprKind::Name(name)
-        if name.segments.last().is_some_and(|last| last.ident.name == "__activemask"));
-    here || parts(e).into_iter().any(names_the_active)
-}
-
 fn problem(graph: &Graph, paths: Vec<(Vec<usize>, u64)>) -> Option<Problem> {
     let kinds = graph.nodes.iter().map(|node| node.kind).collect();
     Problem::new(ENTRY, kinds, graph.successors.clone(), false, paths).ok()
@@ -698,162 +518,4 @@ fn apart(
         }
         _ => false,
     })
-}
-
-/// The copies with their places in the text. `None`: one of them can't be written.
-fn copies(graph: &Graph, sinking: &Sinking, statement: usize) -> Option<Vec<Copy>> {
-    let nodes = graph.nodes.len();
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); nodes];
-    for (from, all) in graph.successors.iter().enumerate() {
-        for &to in all {
-            before[to].push(from);
-        }
-    }
-    let guarded_at = |node: usize| {
-        sinking.kept.entry[node] && !sinking.certain.entry[node]
-            || sinking.kept.exit[node] && !sinking.certain.exit[node]
-    };
-    // A copy under the flag may come behind this node, with no way over the statement.
-    let flag_read_behind = |node: usize| {
-        let mut seen = vec![false; nodes];
-        let mut open = graph.successors[node].clone();
-        while let Some(at) = open.pop() {
-            if at == statement || std::mem::replace(&mut seen[at], true) {
-                continue;
-            }
-            if guarded_at(at) {
-                return true;
-            }
-            open.extend(&graph.successors[at]);
-        }
-        false
-    };
-    let mut out = Vec::new();
-    for (node, entry) in joined(graph, sinking, statement) {
-        let (kept, certain) = match entry {
-            true => (sinking.kept.entry[node], sinking.certain.entry[node]),
-            false => (sinking.kept.exit[node], sinking.certain.exit[node]),
-        };
-        // In front of an `if` of which both branches read it.
-        let merged = entry && !sinking.inserted.entry[node];
-        let resets = flag_read_behind(node);
-        let hollow = !kept && !merged;
-        if hollow && !resets {
-            continue;
-        }
-        let at = match entry {
-            true => settled(graph, sinking, &before, statement, node)?,
-            false => node,
-        };
-        let found = &graph.nodes[at];
-        let place = match entry {
-            true => found.entry,
-            false => found.exit,
-        };
-        out.push(Copy {
-            place: place?,
-            block: found.block,
-            guarded: !hollow && !merged && !certain,
-            resets,
-            hollow,
-        });
-    }
-    Some(out)
-}
-
-/// The copies, by node and whether they stand at its entry. One in front of an `if` stands for several behind it where each way
-/// through it comes to one of them, and no other way does.
-fn joined(graph: &Graph, sinking: &Sinking, statement: usize) -> Vec<(usize, bool)> {
-    let nodes = graph.nodes.len();
-    let inserted = |node: usize| {
-        let both = [
-            (sinking.inserted.entry[node], true),
-            (sinking.inserted.exit[node], false),
-        ];
-        both.into_iter()
-            .filter(|(inserted, _)| *inserted)
-            .map(move |(_, entry)| (node, entry))
-    };
-    let mut copies: Vec<(usize, bool)> = (0..nodes).flat_map(inserted).collect();
-    let heads = (0..nodes).rev().filter(|&node| {
-        matches!(graph.nodes[node].role, Role::If(_))
-            && sinking.delayed.entry[node]
-            && sinking.certain.entry[node]
-            && graph.nodes[node].entry.is_some()
-    });
-    for head in heads {
-        // The ways from a node on which the statement is still due, up to the copies; false where it is dropped.
-        let reached = |from: usize, without: Option<usize>| {
-            let mut found = Vec::new();
-            let mut all_read = true;
-            let mut seen = vec![false; nodes];
-            let mut open = vec![from];
-            while let Some(node) = open.pop() {
-                if Some(node) == without || std::mem::replace(&mut seen[node], true) {
-                    continue;
-                }
-                let at_entry = node != from && copies.contains(&(node, true));
-                let at_exit = !at_entry && copies.contains(&(node, false));
-                let (read, certain) = match at_entry {
-                    true => (
-                        sinking.kept.entry[node] || !sinking.inserted.entry[node],
-                        sinking.certain.entry[node],
-                    ),
-                    false => (sinking.kept.exit[node], sinking.certain.exit[node]),
-                };
-                if at_entry || at_exit {
-                    all_read &= read && certain;
-                    found.push((node, at_entry));
-                } else {
-                    all_read &= !graph.successors[node].is_empty();
-                    open.extend(&graph.successors[node]);
-                }
-            }
-            found.sort_unstable();
-            (found, all_read)
-        };
-        let (behind, all_read) = reached(head, None);
-        if behind.len() < 2 || !all_read {
-            continue;
-        }
-        let (others, _) = reached(statement, Some(head));
-        if others.iter().any(|copy| behind.contains(copy)) {
-            continue;
-        }
-        copies.retain(|copy| !behind.contains(copy));
-        copies.push((head, true));
-    }
-    copies.sort_unstable();
-    copies
-}
-
-/// The node at whose entry a copy stands: as early as the ways to it allow that do not divide or meet. `None`: right behind the
-/// statement.
-fn settled(
-    graph: &Graph,
-    sinking: &Sinking,
-    before: &[Vec<usize>],
-    statement: usize,
-    node: usize,
-) -> Option<usize> {
-    let mut best = node;
-    let mut at = node;
-    while let [from] = before[at].as_slice() {
-        if graph.successors[*from].len() != 1 {
-            break;
-        }
-        if *from == statement {
-            return None;
-        }
-        if !sinking.delayed.entry[*from] {
-            break;
-        }
-        at = *from;
-        // An `else` is added where nothing else will do.
-        let added = matches!(graph.nodes[at].entry, None | Some(Place::Otherwise { .. }));
-        if !added {
-            best = at;
-        }
-    }
-    Some(best)
 }

@@ -1,0 +1,163 @@
+//! The places of the copies: as early as the ways to them allow, one in front of an `if` for those in all of its branches.
+
+use super::Copy;
+use super::graph::{Graph, Place, Role};
+use facts::partial_dead::Sinking;
+
+/// The copies with their places in the text. `None`: one of them can't be written.
+pub(super) fn copies(graph: &Graph, sinking: &Sinking, statement: usize) -> Option<Vec<Copy>> {
+    let nodes = graph.nodes.len();
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); nodes];
+    for (from, all) in graph.successors.iter().enumerate() {
+        for &to in all {
+            before[to].push(from);
+        }
+    }
+    let guarded_at = |node: usize| {
+        sinking.kept.entry[node] && !sinking.certain.entry[node]
+            || sinking.kept.exit[node] && !sinking.certain.exit[node]
+    };
+    // A copy under the flag may come behind this node, with no way over the statement.
+    let flag_read_behind = |node: usize| {
+        let mut seen = vec![false; nodes];
+        let mut open = graph.successors[node].clone();
+        while let Some(at) = open.pop() {
+            if at == statement || std::mem::replace(&mut seen[at], true) {
+                continue;
+            }
+            if guarded_at(at) {
+                return true;
+            }
+            open.extend(&graph.successors[at]);
+        }
+        false
+    };
+    let mut out = Vec::new();
+    for (node, entry) in joined(graph, sinking, statement) {
+        let (kept, certain) = match entry {
+            true => (sinking.kept.entry[node], sinking.certain.entry[node]),
+            false => (sinking.kept.exit[node], sinking.certain.exit[node]),
+        };
+        // In front of an `if` of which both branches read it.
+        let merged = entry && !sinking.inserted.entry[node];
+        let resets = flag_read_behind(node);
+        let hollow = !kept && !merged;
+        if hollow && !resets {
+            continue;
+        }
+        let at = match entry {
+            true => settled(graph, sinking, &before, statement, node)?,
+            false => node,
+        };
+        let found = &graph.nodes[at];
+        let place = match entry {
+            true => found.entry,
+            false => found.exit,
+        };
+        out.push(Copy {
+            place: place?,
+            block: found.block,
+            guarded: !hollow && !merged && !certain,
+            resets,
+            hollow,
+        });
+    }
+    Some(out)
+}
+
+/// The copies, by node and whether they stand at its entry. One in front of an `if` stands for several behind it where each way
+/// through it comes to one of them, and no other way does.
+fn joined(graph: &Graph, sinking: &Sinking, statement: usize) -> Vec<(usize, bool)> {
+    let nodes = graph.nodes.len();
+    let inserted = |node: usize| {
+        let both = [
+            (sinking.inserted.entry[node], true),
+            (sinking.inserted.exit[node], false),
+        ];
+        both.into_iter()
+            .filter(|(inserted, _)| *inserted)
+            .map(move |(_, entry)| (node, entry))
+    };
+    let mut copies: Vec<(usize, bool)> = (0..nodes).flat_map(inserted).collect();
+    let heads = (0..nodes).rev().filter(|&node| {
+        matches!(graph.nodes[node].role, Role::If(_))
+            && sinking.delayed.entry[node]
+            && sinking.certain.entry[node]
+            && graph.nodes[node].entry.is_some()
+    });
+    for head in heads {
+        // The ways from a node on which the statement is still due, up to the copies; false where it is dropped.
+        let reached = |from: usize, without: Option<usize>| {
+            let mut found = Vec::new();
+            let mut all_read = true;
+            let mut seen = vec![false; nodes];
+            let mut open = vec![from];
+            while let Some(node) = open.pop() {
+                if Some(node) == without || std::mem::replace(&mut seen[node], true) {
+                    continue;
+                }
+                let at_entry = node != from && copies.contains(&(node, true));
+                let at_exit = !at_entry && copies.contains(&(node, false));
+                let (read, certain) = match at_entry {
+                    true => (
+                        sinking.kept.entry[node] || !sinking.inserted.entry[node],
+                        sinking.certain.entry[node],
+                    ),
+                    false => (sinking.kept.exit[node], sinking.certain.exit[node]),
+                };
+                if at_entry || at_exit {
+                    all_read &= read && certain;
+                    found.push((node, at_entry));
+                } else {
+                    all_read &= !graph.successors[node].is_empty();
+                    open.extend(&graph.successors[node]);
+                }
+            }
+            found.sort_unstable();
+            (found, all_read)
+        };
+        let (behind, all_read) = reached(head, None);
+        if behind.len() < 2 || !all_read {
+            continue;
+        }
+        let (others, _) = reached(statement, Some(head));
+        if others.iter().any(|copy| behind.contains(copy)) {
+            continue;
+        }
+        copies.retain(|copy| !behind.contains(copy));
+        copies.push((head, true));
+    }
+    copies.sort_unstable();
+    copies
+}
+
+/// The node at whose entry a copy stands: as early as the ways to it allow that do not divide or meet. `None`: right behind the
+/// statement.
+fn settled(
+    graph: &Graph,
+    sinking: &Sinking,
+    before: &[Vec<usize>],
+    statement: usize,
+    node: usize,
+) -> Option<usize> {
+    let mut best = node;
+    let mut at = node;
+    while let [from] = before[at].as_slice() {
+        if graph.successors[*from].len() != 1 {
+            break;
+        }
+        if *from == statement {
+            return None;
+        }
+        if !sinking.delayed.entry[*from] {
+            break;
+        }
+        at = *from;
+        // An `else` is added where nothing else will do.
+        let added = matches!(graph.nodes[at].entry, None | Some(Place::Otherwise { .. }));
+        if !added {
+            best = at;
+        }
+    }
+    Some(best)
+}
