@@ -8,6 +8,8 @@
 
 #[path = "sink_dead/generate.rs"]
 mod generate;
+#[path = "sink_dead/launch.rs"]
+mod launch;
 #[path = "support/read.rs"]
 mod read;
 #[path = "sink_dead/shapes.rs"]
@@ -15,48 +17,21 @@ mod shapes;
 
 use facts::partial_dead::Prices;
 use facts::paths::{PathGraph, PathNumbers, PathProfile, Walk};
-use generate::{OUTPUTS, kernel};
+use generate::kernel;
 use ir::entity::Entity;
-use ir::{BindingKind, Language, Module, Site, SymbolKind};
+use ir::{BindingKind, Language, Module, Site};
+use launch::launch;
 use lockstep_codegen::specialize::source::sink_dead::{
     Candidate, Counts, Known, Plan, Recorded, Refusal, Terms, candidates, check, plan,
 };
-use lockstep_codegen::specialize::source::{Source, functions_of};
-use oracle::interp::{self, Buffer, Instance, Launch, Observer, Outcome, lanes};
-use oracle::random::Random;
+use lockstep_codegen::specialize::source::{Source, functions_of, rewritten};
+use oracle::interp::{self, Instance, Launch, Observer, Outcome, lanes};
 use read::{Read, read};
 use std::collections::{BTreeMap, HashMap};
 use syntax::Span;
 use syntax::c_family::ast::{Function, FunctionName, ParsedItem};
 
 const PROGRAMS: u64 = 100;
-
-fn launch(module: &Module, language: Language, seed: u64) -> Launch {
-    let function = &module.functions[0];
-    let lanes = match language {
-        Language::C => 1,
-        _ => 64,
-    };
-    let mut launch = Launch::for_function(function, lanes, seed);
-    launch.block = [lanes, 1, 1];
-    launch.grid = [1, 1, 1];
-    launch.limits.steps = 2_000_000;
-    let numbers = |slot: u64| {
-        let of = move |at: u64| Random::new(seed ^ (slot << 40) ^ at).below(24);
-        Buffer::of_u32((0..u64::from(64 * OUTPUTS)).map(of))
-    };
-    for (slot, buffer) in (0..).zip(&mut launch.buffers) {
-        *buffer = numbers(slot);
-    }
-    for (at, symbol) in function.symbols.values().enumerate() {
-        if symbol.kind == SymbolKind::Buffer {
-            let buffers = launch.buffers.len();
-            launch.bindings.push((symbol.name.clone(), buffers));
-            launch.buffers.push(numbers(100 + at as u64));
-        }
-    }
-    launch
-}
 
 /// Counts ways of lanes through function 0, and executions of its instructions.
 struct Recorder<'a> {
@@ -193,15 +168,7 @@ fn item_of(read: &Read) -> usize {
 }
 
 fn applied(text: &str, edits: &[(Span, String)]) -> String {
-    let mut out = String::new();
-    let mut at = 0;
-    for (span, new) in edits {
-        out.push_str(&text[at..span.start as usize]);
-        out.push_str(new);
-        at = span.end as usize;
-    }
-    out.push_str(&text[at..]);
-    out
+    rewritten(text, edits).expect("edits do not overlap")
 }
 
 struct Case<'a> {
@@ -325,7 +292,7 @@ fn random_functions(language: Language) -> Count {
         modules.retain(|module| module.functions[0].name == "kernel");
         assert_eq!((modules.len(), problems), (1, 0), "function {seed}\n{text}");
         let module = &modules[0];
-        let launch = launch(module, language, seed);
+        let launch = launch(module, language, seed, 24);
         let mut recorder = Recorder::new(module);
         let outcome = interp::run_with(module, &launch, &mut recorder, &());
         let number = item_of(&read);

@@ -5,15 +5,17 @@
 
 #[path = "sink_dead/generate.rs"]
 mod generate;
+#[path = "sink_dead/launch.rs"]
+mod launch;
 #[path = "support/read.rs"]
 mod read;
 
 use ir::{Inst, Language, Module, Op};
+use launch::launch;
 use lockstep_codegen::specialize::source::{
     Settings, candidate_at, candidates, check, functions_of, harmless, version,
 };
 use oracle::interp::{self, AccessKind, Buffer, Instance, Launch, Observer};
-use oracle::random::Random;
 use read::read;
 
 const EACH: Settings = Settings {
@@ -225,26 +227,6 @@ fn declarations_among_others_are_not_moved() {
 
 const PROGRAMS: u64 = 100;
 
-fn launch(module: &Module, language: Language, seed: u64) -> Launch {
-    let function = &module.functions[0];
-    let lanes = match language {
-        Language::C => 1,
-        _ => 64,
-    };
-    let mut launch = Launch::for_function(function, lanes, seed);
-    launch.block = [lanes, 1, 1];
-    launch.grid = [1, 1, 1];
-    launch.limits.steps = 2_000_000;
-    let numbers = |slot: u64| {
-        let of = move |at: u64| Random::new(seed ^ (slot << 40) ^ at).below(5);
-        Buffer::of_u32((0..u64::from(64 * generate::OUTPUTS)).map(of))
-    };
-    for (slot, buffer) in (0..).zip(&mut launch.buffers) {
-        *buffer = numbers(slot);
-    }
-    launch
-}
-
 /// Every guard of random functions.
 fn random_functions(language: Language) -> u64 {
     // A test may be asked for more by its environment.
@@ -259,7 +241,7 @@ fn random_functions(language: Language) -> u64 {
         let (mut modules, _) = read_text.lowered();
         modules.retain(|module| module.functions[0].name == "kernel");
         let run = |module: &Module| {
-            let launch = launch(module, language, seed);
+            let launch = launch(module, language, seed, 5);
             let mut seen = Accesses {
                 module,
                 loads: 0,

@@ -13,7 +13,7 @@ use codegen::specialize::source::sink_dead::{
     Candidate, Counts, Known as KnownUnit, Plan, Recorded, Refusal, Terms, candidate_at,
     candidates, check, plan,
 };
-use codegen::specialize::source::{Rejection, Source, function_at, functions_of};
+use codegen::specialize::source::{Rejection, Source, function_at, functions_of, rewritten};
 use facts::Scope;
 use facts::cost::Machine;
 use facts::partial_dead::Prices;
@@ -290,7 +290,7 @@ fn judge(
     plan: &Plan,
 ) -> Result<(), Refusal> {
     let rejected = |why: Rejection| Refusal::Check(why.to_string());
-    let after = applied(source.text, &plan.edits).ok_or_else(|| rejected(Rejection::Overlap))?;
+    let after = rewritten(source.text, &plan.edits).ok_or_else(|| rejected(Rejection::Overlap))?;
     let rewritten =
         program::rewritten(db, item, &after).ok_or_else(|| rejected(Rejection::FunctionLost))?;
     understood(db, item, source, &rewritten).map_err(|why| rejected(Rejection::Problem(why)))?;
@@ -332,18 +332,6 @@ fn judge(
 fn slice(text: &str, span: Span) -> &str {
     text.get(span.start as usize..span.end as usize)
         .unwrap_or("")
-}
-
-fn applied(text: &str, edits: &[(Span, String)]) -> Option<String> {
-    let mut out = String::with_capacity(text.len() + 256);
-    let mut at = 0;
-    for (span, new) in edits {
-        out.push_str(text.get(at..span.start as usize)?);
-        out.push_str(new);
-        at = span.end as usize;
-    }
-    out.push_str(text.get(at..)?);
-    Some(out)
 }
 
 /// The cycles of a statement's value.

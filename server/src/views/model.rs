@@ -148,17 +148,7 @@ impl Action {
 
 /// A text with edits made.
 pub fn edited(source: &str, edits: &[(Span, String)]) -> Option<String> {
-    let mut sorted: Vec<&(Span, String)> = edits.iter().collect();
-    sorted.sort_by_key(|(span, _)| *span);
-    let mut out = String::with_capacity(source.len() + 64);
-    let mut at = 0;
-    for (span, text) in sorted {
-        out.push_str(source.get(at..span.start as usize)?);
-        out.push_str(text);
-        at = span.end as usize;
-    }
-    out.push_str(source.get(at..)?);
-    Some(out)
+    codegen::specialize::source::rewritten(source, edits)
 }
 
 pub(super) fn numbered(actions: &[Action], id: String) -> String {

@@ -2,8 +2,8 @@
 //! the values of loads. Nothing here asks the code that inserts probes.
 
 use crate::judge;
-use oracle::random::c::{Argument, Kernel, Scalar};
-use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Seen, Timing, run_kept};
+use oracle::random::c::Kernel;
+use simulate::ia64::{Limits, Memory, Outcome, Program, Seen, Timing, run_kept};
 use std::collections::BTreeMap;
 use syntax::LineIndex;
 use syntax::ia64::{Document, StatementKind};
@@ -180,23 +180,7 @@ pub(crate) fn ran(
         ..Limits::default()
     };
     let mut memory = Memory::new();
-    let places: Vec<u64> = kernel
-        .buffers
-        .iter()
-        .map(|buffer| memory.place(&buffer.bytes).expect("room"))
-        .collect();
-    let arguments: Vec<Arg> = kernel
-        .parameters
-        .iter()
-        .map(|parameter| match parameter.argument {
-            Argument::Pointer { buffer, offset } => Arg::Integer(places[buffer] + offset),
-            Argument::Scalar { ty, bits } => match ty {
-                Scalar::Float => Arg::Single(f32::from_bits(bits as u32)),
-                Scalar::Double => Arg::Double(f64::from_bits(bits)),
-                _ => Arg::Integer(bits),
-            },
-        })
-        .collect();
+    let (places, arguments) = judge::placed(kernel, &mut memory);
     let mut trace = Trace::default();
     let mut last = None;
     for _ in 0..runs {

@@ -104,23 +104,7 @@ pub(crate) fn simulated(
         return Err(format!("{problems:?}"));
     }
     let mut memory = Memory::new();
-    let places: Vec<u64> = kernel
-        .buffers
-        .iter()
-        .map(|buffer| memory.place(&buffer.bytes).expect("room"))
-        .collect();
-    let arguments: Vec<Arg> = kernel
-        .parameters
-        .iter()
-        .map(|parameter| match parameter.argument {
-            Argument::Pointer { buffer, offset } => Arg::Integer(places[buffer] + offset),
-            Argument::Scalar { ty, bits } => match ty {
-                Scalar::Float => Arg::Single(f32::from_bits(bits as u32)),
-                Scalar::Double => Arg::Double(f64::from_bits(bits)),
-                _ => Arg::Integer(bits),
-            },
-        })
-        .collect();
+    let (places, arguments) = placed(kernel, &mut memory);
     let outcome = run(&code, name, &arguments, &mut memory, limits);
     let outcome = outcome.map_err(|fault| fault.to_string())?;
     if !outcome.violations.is_empty() || !outcome.changed.is_empty() {
@@ -196,4 +180,23 @@ fn elements(ty: Scalar, bytes: &[u8]) -> Vec<u64> {
         .chunks(ty.bytes())
         .map(|chunk| element(ty, word(chunk)))
         .collect()
+}
+
+/// Puts the buffers of a kernel into memory: where they lie, and the arguments.
+pub(crate) fn placed(kernel: &Kernel, memory: &mut Memory) -> (Vec<u64>, Vec<Arg>) {
+    let buffers = kernel.buffers.iter();
+    let places: Vec<u64> = buffers
+        .map(|buffer| memory.place(&buffer.bytes).expect("room"))
+        .collect();
+    let arguments = kernel.parameters.iter();
+    let arguments = arguments.map(|parameter| match parameter.argument {
+        Argument::Pointer { buffer, offset } => Arg::Integer(places[buffer] + offset),
+        Argument::Scalar { ty, bits } => match ty {
+            Scalar::Float => Arg::Single(f32::from_bits(bits as u32)),
+            Scalar::Double => Arg::Double(f64::from_bits(bits)),
+            _ => Arg::Integer(bits),
+        },
+    });
+    let arguments = arguments.collect();
+    (places, arguments)
 }

@@ -312,6 +312,22 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Returns a file's text with edits made; `None` where they overlap.
+#[must_use]
+pub fn rewritten(text: &str, edits: &[(Span, String)]) -> Option<String> {
+    let mut edits: Vec<&(Span, String)> = edits.iter().collect();
+    edits.sort_by_key(|(span, _)| *span);
+    let mut out = String::with_capacity(text.len() + 256);
+    let mut at = 0;
+    for (span, new) in edits {
+        out.push_str(text.get(at..span.start as usize)?);
+        out.push_str(new);
+        at = span.end as usize;
+    }
+    out.push_str(text.get(at..)?);
+    Some(out)
+}
+
 /// A call by this name can be left out: what the checker is told of the language and the unit.
 #[must_use]
 pub fn harmless(source: &Source<'_>, name: &str) -> bool {

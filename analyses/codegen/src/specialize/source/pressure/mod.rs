@@ -35,7 +35,7 @@ mod unroll;
 pub use refusal::Refusal;
 pub use subjects::{either, subjects, variable_at};
 
-use super::Source;
+use super::{Source, rewritten};
 use facts::Scope;
 use facts::intervals::Range;
 use ir::Language;
@@ -177,17 +177,7 @@ impl Rewriting {
     /// Returns the text of the file with the edits made; `None` where they overlap.
     #[must_use]
     pub fn applied(&self, text: &str) -> Option<String> {
-        let mut edits: Vec<&(Span, String)> = self.edits.iter().collect();
-        edits.sort_by_key(|(span, _)| *span);
-        let mut out = String::with_capacity(text.len() + 256);
-        let mut at = 0;
-        for (span, new) in edits {
-            out.push_str(text.get(at..span.start as usize)?);
-            out.push_str(new);
-            at = span.end as usize;
-        }
-        out.push_str(text.get(at..)?);
-        Some(out)
+        rewritten(text, &self.edits)
     }
 }
 
