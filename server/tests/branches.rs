@@ -331,3 +331,20 @@ fn runs_that_are_added_add_their_branches() {
         once.iter().map(|count| 2 * count).collect::<Vec<u64>>()
     );
 }
+
+/// What is called and not inlined is named: its branches are not counted.
+#[test]
+fn callees_whose_branches_are_not_counted_are_named() {
+    let place = Place::new("branches-callees");
+    let code = "int down(int n) { if (n > 3) return down(n - 2) + 1; return n; }\nint outer(int n) { return n > 0 ? down(n) : 0; }\n";
+    let path = place.file("calls.c", code);
+    let left_out = |item: &str| run(&[&path, "--item", item])["left_out"].clone();
+    assert_eq!(left_out("outer"), serde_json::json!(["down"]));
+    let output = lockstep(&["branches", "--no-config", &path, "--item", "outer"]);
+    let said = "without the branches of down, which it calls (--item down)";
+    assert!(text(&output).contains(said), "{}", text(&output));
+    assert_eq!(
+        run(&[&fixture("coin.c")])["left_out"],
+        serde_json::json!([])
+    );
+}

@@ -575,3 +575,35 @@ fn random_kernels_compute_the_same_after_each_action() {
         assert!(applied(id) > 0 || count < 40, "{id}: {tally:?}");
     }
 }
+
+/// Comments of several lines move with what they stand in.
+#[test]
+fn comments_of_several_lines_stay_in_an_unrolled_loop() {
+    let source = "\
+int sum(const int *restrict a, int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++) {
+        /* the first
+           of several lines */
+        s += a[i];
+        s ^= i; /* two
+        lines */
+    }
+    return s;
+}
+";
+    let found = at(source, "for (");
+    let changed = applied(source, of(&found, "unroll-2"));
+    assert!(
+        changed.contains("/* the first\n               of several lines */"),
+        "{changed}"
+    );
+    assert!(
+        changed.contains("\n            s ^= i; /* two"),
+        "{changed}"
+    );
+    assert!(
+        changed.contains("\n            s ^= i;\n            i++;"),
+        "{changed}"
+    );
+}

@@ -13,10 +13,11 @@ use crate::profile::record::BranchCounts;
 use crate::profile::run;
 use crate::program::{self as source, Language};
 use crate::views::branches::{ShownBranch, ShownFunction, report, why};
-use ir::Loc;
+use ir::{Function, Loc, Module, Op};
 use serde_json::{Value, json};
 use simulate::ia64::{Limits, traced};
 use simulate::predictor::{Design, Laboratory};
+use smol_str::SmolStr;
 use std::io::Write;
 use syntax::FileId;
 
@@ -74,10 +75,10 @@ fn of_source(
     let found = run::find(db, file, Some(&made.ran.item));
     let (item, number) = found.map_err(|error| CliError::Usage(error.to_string()))?;
     let lowered = db::lowered(db, item);
-    let function = lowered
-        .get(number)
-        .and_then(|lowered| lowered.module.functions.first());
-    let Some(function) = function else {
+    let module = lowered.get(number).map(|lowered| &lowered.module);
+    let Some((module, function)) =
+        module.and_then(|module| Some((module, module.functions.first()?)))
+    else {
         return Err(CliError::Usage("the function could not be lowered".into()));
     };
     let lines = db::line_index(db, file);
@@ -107,12 +108,29 @@ fn of_source(
         executed: ran.executed,
         cut: ran.cut,
         warps: predicted.is_none(),
+        callees: callees(module, function),
         ..ShownFunction::default()
     };
     if let Some(predicted) = &predicted {
         shown.predict(predicted);
     }
     Ok(Some(shown))
+}
+
+/// The functions of the module that a function calls, each once, sorted by name.
+fn callees(module: &Module, function: &Function) -> Vec<SmolStr> {
+    let insts = function
+        .layout
+        .iter()
+        .flat_map(|&block| &function.blocks[block].insts);
+    let called = insts.filter_map(|&inst| match function.insts[inst].op {
+        Op::Call(number) => module.functions.get(number as usize),
+        _ => None,
+    });
+    let mut names: Vec<SmolStr> = called.map(|callee| callee.name.clone()).collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// A run on the simulator; `None`: it failed, which was told.
@@ -214,6 +232,7 @@ fn as_json(shown: &ShownFunction, design: &Design) -> Value {
         "after": after,
         "lane_instructions": shown.executed,
         "cut": shown.cut,
+        "left_out": shown.callees.iter().map(SmolStr::as_str).collect::<Vec<&str>>(),
         "branches": branches.collect::<Vec<Value>>(),
     })
 }

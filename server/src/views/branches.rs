@@ -8,6 +8,7 @@ use crate::derive::branches::{BranchRow, rows};
 use crate::profile::predict::{NoRegion, Predicted, RegionSums};
 use crate::profile::record::BranchCounts;
 use simulate::predictor::Counts;
+use smol_str::SmolStr;
 use std::fmt::Write;
 use syntax::Span;
 
@@ -37,6 +38,8 @@ pub struct ShownFunction {
     pub cut: bool,
     /// It ran in warps: nothing was predicted.
     pub warps: bool,
+    /// Functions that it calls and that were not inlined into it: their branches are not among these.
+    pub callees: Vec<SmolStr>,
 }
 
 impl ShownFunction {
@@ -80,6 +83,7 @@ pub fn report(function: &ShownFunction, predictor: &str, penalty: u32) -> String
                 percent(function.lost(counts.lost))
             );
         }
+        out += &left_out(&function.callees);
         return out;
     }
     let all = function.all;
@@ -133,7 +137,19 @@ pub fn report(function: &ShownFunction, predictor: &str, penalty: u32) -> String
             }
         }
     }
+    out += &left_out(&function.callees);
     out
+}
+
+/// Names the functions whose branches are not in the table.
+fn left_out(callees: &[SmolStr]) -> String {
+    let Some(first) = callees.first() else {
+        return String::new();
+    };
+    format!(
+        "  without the branches of {}, which it calls (--item {first})\n",
+        callees.join(", ")
+    )
 }
 
 /// The gain of regions against what they add.

@@ -232,6 +232,11 @@ fn a_body_is_repeated_and_what_remains_is_the_loop() {
     };
     let expected = "long f(long n, const long *a) {\n  long s = 0;\n  {\n    long i = 0;\n    for (; i < (n > 1 ? n - 1 : 0); i++) {\n      s += a[i];\n      i++;\n      s += a[i];\n    }\n    for (; i < n; i++)\n      s += a[i];\n  }\n  return s;\n}\n";
     assert_eq!(times(text, 2).as_deref(), Ok(expected));
+    let wide = text
+        .replace("\n  ", "\n    ")
+        .replace("\n      s", "\n        s");
+    let deeper = expected.replace("  ", "    ");
+    assert_eq!(times(&wide, 2).as_deref(), Ok(deeper.as_str()));
     let refusals = [
         ("i < n;", "i <= n;", Refusal::NotCounted),
         ("long i = 0", "long i = 1", Refusal::NotCounted),

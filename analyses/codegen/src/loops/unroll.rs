@@ -91,22 +91,43 @@ pub fn unrolled(
         }
         _ => own(body.span),
     };
-    let inside = inside.replace('\n', "\n  ");
-    let mut out = format!("{{{end}{indent}  {first};{end}");
+    let unit = deeper(source.text, statement, &statements, source.start, &indent);
+    let further = format!("\n{unit}");
+    let inside = inside.replace('\n', &further);
+    let mut out = format!("{{{end}{indent}{unit}{first};{end}");
     let _ = write!(
         out,
-        "{indent}  for (; {name} < ({bound} > {less} ? {bound} - {less} : 0); {step}) {{{end}"
+        "{indent}{unit}for (; {name} < ({bound} > {less} ? {bound} - {less} : 0); {step}) {{{end}"
     );
     for copy in 0..times {
-        let _ = write!(out, "{indent}    {inside}{end}");
+        let _ = write!(out, "{indent}{unit}{unit}{inside}{end}");
         if copy + 1 < times {
-            let _ = write!(out, "{indent}    {step};{end}");
+            let _ = write!(out, "{indent}{unit}{unit}{step};{end}");
         }
     }
-    let _ = write!(out, "{indent}  }}{end}");
-    let rest = own(Span::new(condition.span.start, statement.span.end)).replace('\n', "\n  ");
-    let _ = write!(out, "{indent}  for (; {rest}{end}{indent}}}");
+    let _ = write!(out, "{indent}{unit}}}{end}");
+    let rest = own(Span::new(condition.span.start, statement.span.end)).replace('\n', &further);
+    let _ = write!(out, "{indent}{unit}for (; {rest}{end}{indent}}}");
     Ok((statement.span.shifted(source.start), out))
+}
+
+/// The white space by which the body's first line stands deeper than the loop's; two spaces where both are one line.
+fn deeper<'t>(
+    text: &'t str,
+    statement: &Stmt,
+    statements: &[&Stmt],
+    start: u32,
+    indent: &str,
+) -> &'t str {
+    let first = statements.first().map(|first| first.span.start);
+    let first = first.filter(|&first| first > statement.span.start);
+    let unit = first.and_then(|first| {
+        let before = text.get(..(first + start) as usize)?;
+        let line = before.rsplit('\n').next()?;
+        let own = line.trim().is_empty().then_some(line)?;
+        own.strip_prefix(indent)
+    });
+    unit.filter(|unit| !unit.is_empty()).unwrap_or("  ")
 }
 
 fn is_name(names: &Names, e: &Expr, id: VarId) -> bool {

@@ -121,7 +121,7 @@ pub(super) fn matches(before: &str, after: &str, edits: &[Edit]) -> Result<(), V
     }
 }
 
-/// Every comment of the text that the edit replaces stands in the new one.
+/// Every comment of the text that the edit replaces stands in the new one; its lines may be indented otherwise.
 pub(super) fn comments(before: &str, edit: &Edit) -> Result<(), Violation> {
     let range = edit.0.start as usize..edit.0.end as usize;
     let old = before.get(range).ok_or(Violation::Range)?;
@@ -130,7 +130,14 @@ pub(super) fn comments(before: &str, edit: &Edit) -> Result<(), Violation> {
         let comments = file.comments.iter();
         let text = |span: &syntax::Span| text.get(span.start as usize..span.end as usize);
         comments
-            .filter_map(|span| text(span).map(str::to_owned))
+            .filter_map(text)
+            .map(|comment| {
+                comment
+                    .lines()
+                    .map(str::trim)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            })
             .collect()
     };
     let mut kept = of(&edit.1);

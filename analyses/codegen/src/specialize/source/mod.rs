@@ -30,6 +30,7 @@ pub mod estimate;
 pub mod executions;
 mod flow;
 mod fold;
+mod graph;
 mod intrinsics;
 mod layout;
 mod literal;

@@ -119,6 +119,7 @@ pub fn data_dependences(block: &[&Inst], promises: &[Promise]) -> Vec<Dependence
         builder.relations.wrote(inst);
         if inst.branch == Some(Branch::Call) {
             builder.relations.called();
+            builder.addresses.clear();
         }
         let rotates = matches!(
             inst.branch,
@@ -127,9 +128,10 @@ pub fn data_dependences(block: &[&Inst], promises: &[Promise]) -> Vec<Dependence
         if rotates || inst.barrier {
             builder.renamed();
         }
-        // An instruction that is not known may write any predicate.
+        // An instruction that is not known may write any predicate, and any register.
         if inst.barrier {
             builder.relations.forget();
+            builder.addresses.clear();
         }
     }
     let mut out = builder.out;
@@ -374,6 +376,22 @@ mod tests {
         assert!(ordered("br.ctop.sptk"));
         assert!(ordered("(p20) br.wtop.sptk"));
         // What is not known may write them.
+        assert!(ordered("frobnicate"));
+    }
+
+    #[test]
+    fn behind_a_call_a_register_holds_another_address() {
+        let ordered = |between: &str| {
+            let text = format!(
+                "f:\n\tst8 [r14] = r15 ;;\n\t{between} ;;\n\tadd r16 = 8, r14 ;;\n\tld8 r17 = [r16] ;;\n"
+            );
+            let document = syntax::ia64::parse(&text);
+            let found = listing(&document, &text).region_dependences(&(0..4));
+            let mut between = found.iter().filter(|edge| (edge.from, edge.to) == (0, 3));
+            between.any(|edge| edge.kind == Kind::Memory)
+        };
+        assert!(!ordered("(p6) br.cond.sptk f"));
+        assert!(ordered("(p6) br.call.sptk.many b0 = g"));
         assert!(ordered("frobnicate"));
     }
 }

@@ -1,7 +1,8 @@
 //! The places of the copies: as early as the ways to them allow, one in front of an `if` for those in all of its branches.
 
+use super::super::graph::place::Place;
+use super::super::graph::{Graph, Role};
 use super::Copy;
-use super::graph::{Graph, Place, Role};
 use facts::partial_dead::Sinking;
 
 /// The copies with their places in the text. `None`: one of them can't be written.

@@ -23,25 +23,25 @@
 
 pub mod check;
 mod copies;
-mod follow;
-mod graph;
 mod operands;
 mod refusal;
 mod write;
 
-pub use follow::Recorded;
+pub use super::graph::follow::Recorded;
 pub use operands::Known;
 pub use refusal::Refusal;
 
 use super::Source;
-use super::effects::inner_statements;
 use super::emit::all_statements;
+use super::graph::place::Place;
+use super::graph::region::{Region, region};
+use super::graph::{self, ENTRY, Graph, Role, follow};
 use super::names::VarId;
-use super::pressure::scene::{Scene, holds, is_loop};
+use super::pressure::scene::{Scene, holds};
 use copies::copies;
 use facts::partial_dead::{Choice, PathSets, Prices, Problem, Sinking, Walked, choose, walk};
 use fixedbitset::FixedBitSet;
-use graph::{ENTRY, Graph, Place, Role};
+
 use operands::{effect, names_the_active, reads, sets_variables};
 use smol_str::SmolStr;
 use syntax::Span;
@@ -89,15 +89,6 @@ pub enum Counts {
     Profiled { walked: Walked, whole: bool },
     /// On so many of all ways through the text it is executed less often.
     Ways { fewer: u64, all: u64 },
-}
-
-/// The statement that is moved, as the graph looks at it.
-struct Moved {
-    id: VarId,
-    stmt: Span,
-    operands: Vec<VarId>,
-    /// It reads memory.
-    memory: bool,
 }
 
 /// A copy of the statement.
@@ -199,7 +190,7 @@ pub fn plan(
 ) -> Result<Plan, Refusal> {
     let scene = Scene::of(source, function)?;
     let subject = Subject::new(&scene, candidate)?;
-    let region = subject.region(&scene)?;
+    let region = region(&scene, candidate.stmt).ok_or(Refusal::NoStatement)?;
     let mut graph = graph::graph(
         source,
         &scene.names,
@@ -275,19 +266,10 @@ pub fn plan(
 
 /// The statement with what is known of it.
 struct Subject<'s> {
-    moved: Moved,
+    id: VarId,
+    moved: graph::Subject,
     stmt: &'s Stmt,
     declaration: Option<&'s Declaration>,
-}
-
-/// The text in which it is moved.
-struct Region {
-    block: Block,
-    braced: bool,
-    /// The loop around it.
-    around: Option<Span>,
-    /// That loop tests its condition behind its body.
-    tested_last: bool,
 }
 
 impl<'s> Subject<'s> {
@@ -372,9 +354,10 @@ impl<'s> Subject<'s> {
             return Err(Refusal::Trivial(name()));
         }
         Ok(Subject {
-            moved: Moved {
-                id: *id,
-                stmt: stmt.span,
+            id: *id,
+            moved: graph::Subject {
+                id: Some(*id),
+                stmt: Some(stmt.span),
                 operands,
                 memory,
             },
@@ -383,54 +366,12 @@ impl<'s> Subject<'s> {
         })
     }
 
-    /// The body of the innermost loop around the statement, or that of the function.
-    fn region(&self, scene: &Scene<'_>) -> Result<Region, Refusal> {
-        let mut region = Region {
-            block: scene.body.clone(),
-            braced: true,
-            around: None,
-            tested_last: false,
-        };
-        let mut inside: Vec<&Stmt> = scene.body.statements.iter().collect();
-        loop {
-            let next = inside.iter().find(|stmt| holds(stmt.span, self.stmt.span));
-            let Some(next) = next.filter(|stmt| stmt.span != self.stmt.span) else {
-                return Ok(region);
-            };
-            if is_loop(next) {
-                let body = match &next.kind {
-                    StmtKind::For { body, .. }
-                    | StmtKind::RangeFor { body, .. }
-                    | StmtKind::While { body, .. }
-                    | StmtKind::DoWhile { body, .. } => body,
-                    _ => return Err(Refusal::NoStatement),
-                };
-                region.around = Some(next.span);
-                region.tested_last = matches!(next.kind, StmtKind::DoWhile { .. });
-                match &body.kind {
-                    StmtKind::Block(block) => {
-                        region.block = block.clone();
-                        region.braced = true;
-                    }
-                    _ => {
-                        region.block = Block {
-                            statements: vec![(**body).clone()],
-                            span: body.span,
-                        };
-                        region.braced = false;
-                    }
-                }
-            }
-            inside = inner_statements(next);
-        }
-    }
-
     /// Notes at the end of an iteration whether the variable is read later.
     fn lives_on(&self, scene: &Scene<'_>, region: &Region, graph: &mut Graph) {
         if region.around.is_none() {
             return;
         }
-        let id = self.moved.id;
+        let id = self.id;
         let declared = scene.names.variable(id).declared;
         let mut outside = scene.names.places.iter();
         let read_outside = outside.any(|(place, of)| {

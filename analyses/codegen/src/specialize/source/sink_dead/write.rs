@@ -2,9 +2,9 @@
 
 use super::super::emit::full_span;
 use super::super::flow::Edit;
+use super::super::graph::place::{inner_block, merged, placed};
 use super::super::permutations;
 use super::super::pressure::scene::{Scene, holds, index};
-use super::graph::Place;
 use super::{Candidate, Copy, Refusal, Subject};
 use ir::Language;
 use smol_str::SmolStr;
@@ -12,28 +12,6 @@ use syntax::Span;
 use syntax::c_family::ast::*;
 use syntax::c_family::lexer::lex_fragment;
 use syntax::c_family::token::TokenKind;
-
-impl Place {
-    /// Where what is written comes to stand.
-    const fn offset(self) -> u32 {
-        match self {
-            Place::Before(span) | Place::Wrapping(span) => span.start,
-            Place::Opening(span) => span.start + 1,
-            Place::Behind(span) => span.end,
-            Place::Closing(span) => span.end.saturating_sub(1),
-            Place::Otherwise { then, .. } => then.end,
-        }
-    }
-
-    /// The text in which a variable is known that is declared there; `block` is the innermost around it.
-    fn scope(self, block: Span) -> Span {
-        match self {
-            Place::Wrapping(span) => span,
-            Place::Otherwise { then, .. } => Span::at(then.end),
-            _ => Span::new(self.offset(), block.end),
-        }
-    }
-}
 
 /// The edits for some copies.
 pub(super) fn write(
@@ -85,7 +63,7 @@ impl Writer<'_> {
         let last = copies.iter().map(|copy| copy.place.offset()).max();
         let passed = Span::new(stmt.start, last.unwrap_or(stmt.end).max(stmt.end));
         let elsewhere = permutations::mentioned(scene.source, &scene.names, scene.body.span);
-        let id = self.subject.moved.id;
+        let id = self.subject.id;
         if scene.has_directive(passed) || elsewhere.iter().any(|(_, of)| *of == id) {
             return Err(Refusal::Directive(self.name()));
         }
@@ -124,7 +102,7 @@ impl Writer<'_> {
 
     /// Each read lies in the scope of one copy, so that the declaration itself can stand there.
     fn is_declared_by(&self, copies: &[Copy]) -> bool {
-        let id = self.subject.moved.id;
+        let id = self.subject.id;
         let places = self.scene.names.places.iter();
         let places = places.filter(|(_, of)| *of == id).map(|(place, _)| *place);
         let places = places.chain(self.spelled());
@@ -390,173 +368,9 @@ impl Writer<'_> {
             .flat_map(|line| line.split('\n'))
             .map(|line| line.trim_end().to_owned())
             .collect();
-        let edits = self.placed(copy.place, &lines, &unit)?;
+        let edits = placed(self.scene, copy.place, &lines, &unit);
+        let edits = edits.ok_or_else(|| Refusal::NoPlace(self.name()))?;
         self.edits.extend(edits);
         Ok(())
     }
-
-    /// Lines at a place.
-    fn placed(&self, place: Place, lines: &[String], unit: &str) -> Result<Vec<Edit>, Refusal> {
-        let scene = self.scene;
-        let source = scene.source;
-        let end = source.end_of_line();
-        // A string with slashes in it counts as a comment, too.
-        let comment = |line: &String| line.contains("//");
-        let no_place = || Refusal::NoPlace(self.name());
-        // On the line of another statement there is no indentation.
-        let inline: Vec<String> = lines.iter().map(|line| line.trim().to_owned()).collect();
-        let whole = |indent: &str| -> String {
-            lines
-                .iter()
-                .map(|line| format!("{indent}{line}{end}"))
-                .collect()
-        };
-        Ok(match place {
-            Place::Before(anchor) => {
-                if !source.begins_line(anchor.start) && lines.iter().any(comment) {
-                    return Err(no_place());
-                }
-                let lines = match source.begins_line(anchor.start) {
-                    true => lines,
-                    false => &inline,
-                };
-                vec![scene.before(anchor, lines)]
-            }
-            Place::Behind(anchor) => {
-                let lone =
-                    source.begins_line(anchor.start) && source.ends_line(anchor.end).is_some();
-                if !lone && lines.iter().any(comment) {
-                    return Err(no_place());
-                }
-                vec![scene.behind(anchor, if lone { lines } else { &inline })]
-            }
-            Place::Opening(block) => {
-                let open = block.start + 1;
-                match source.ends_line(open) {
-                    Some(at) if at < block.end => {
-                        let indent = format!("{}{unit}", source.indentation(block.start));
-                        let text: String = lines
-                            .iter()
-                            .map(|line| format!("{end}{indent}{line}"))
-                            .collect();
-                        vec![(Span::at(at), text)]
-                    }
-                    _ if lines.iter().any(comment) => return Err(no_place()),
-                    _ => vec![(
-                        Span::at(open),
-                        inline.iter().map(|line| format!(" {line}")).collect(),
-                    )],
-                }
-            }
-            Place::Closing(block) => {
-                let close = block.end.saturating_sub(1);
-                match source.begins_line(close) {
-                    true => {
-                        let indent = format!("{}{unit}", source.indentation(close));
-                        vec![(Span::at(source.line(close).start), whole(&indent))]
-                    }
-                    false if lines.iter().any(comment) => return Err(no_place()),
-                    false => vec![(
-                        Span::at(close),
-                        inline.iter().map(|line| format!("{line} ")).collect(),
-                    )],
-                }
-            }
-            Place::Wrapping(stmt) => {
-                let text = source.slice(stmt);
-                let simple = text.ends_with(';') && !text.contains('{');
-                if !simple || source.in_macro(stmt) {
-                    return Err(no_place());
-                }
-                match (source.begins_line(stmt.start), source.ends_line(stmt.end)) {
-                    (true, Some(at)) => {
-                        // The brace stands behind the head, whose line ends before.
-                        let above = source.line(source.line(stmt.start).start.saturating_sub(1));
-                        let head = source.slice(above);
-                        if head.contains("//") || head.trim_end().is_empty() || head.contains("/*")
-                        {
-                            return Err(no_place());
-                        }
-                        let outer = source.indentation(above.start).to_owned();
-                        let brace = above.start + head.trim_end().len() as u32;
-                        let inner = source.indentation(stmt.start).to_owned();
-                        vec![
-                            (Span::at(brace), " {".to_owned()),
-                            (Span::at(source.line(stmt.start).start), whole(&inner)),
-                            (Span::at(at), format!("{end}{outer}}}")),
-                        ]
-                    }
-                    _ if lines.iter().any(comment) => return Err(no_place()),
-                    _ => {
-                        let text: String = inline.iter().map(|line| format!("{line} ")).collect();
-                        vec![
-                            (Span::at(stmt.start), format!("{{ {text}")),
-                            (Span::at(stmt.end), " }".to_owned()),
-                        ]
-                    }
-                }
-            }
-            Place::Otherwise { then, braced } => {
-                let indent = source.indentation(then.start).to_owned();
-                if source.in_macro(then) || (!braced && lines.iter().any(comment)) {
-                    return Err(no_place());
-                }
-                match (braced, source.ends_line(then.end)) {
-                    (true, Some(_)) if source.begins_line(then.end.saturating_sub(1)) => {
-                        let indent = source.indentation(then.end.saturating_sub(1)).to_owned();
-                        let apart = source.braces_apart(scene.body);
-                        let open = match apart {
-                            true => format!("{end}{indent}else{end}{indent}{{{end}"),
-                            false => format!(" else {{{end}"),
-                        };
-                        let inner = format!("{indent}{unit}");
-                        vec![(
-                            Span::at(then.end),
-                            format!("{open}{}{indent}}}", whole(&inner)),
-                        )]
-                    }
-                    _ if lines.iter().any(comment) => return Err(no_place()),
-                    _ => {
-                        let text: String = inline.iter().map(|line| format!("{line} ")).collect();
-                        let lead = match (braced, source.begins_line(then.start)) {
-                            (false, true) => {
-                                let outer = indent.strip_suffix(unit).unwrap_or(&indent);
-                                format!("{end}{outer}")
-                            }
-                            _ => " ".to_owned(),
-                        };
-                        vec![(Span::at(then.end), format!("{lead}else {{ {text}}}"))]
-                    }
-                }
-            }
-        })
-    }
-}
-
-fn inner_block(stmt: &Stmt, place: Span) -> Option<&Block> {
-    let mut stmt = stmt;
-    loop {
-        if let StmtKind::Block(block) = &stmt.kind {
-            return Some(block);
-        }
-        let inner = super::super::effects::inner_statements(stmt);
-        stmt = inner.into_iter().find(|each| holds(each.span, place))?;
-    }
-}
-
-/// Edits in order, those of one place in the order in which they were made. `None`: they overlap.
-fn merged(edits: Vec<Edit>) -> Option<Vec<Edit>> {
-    let mut out: Vec<Edit> = Vec::new();
-    for (span, text) in edits {
-        match out
-            .iter_mut()
-            .find(|(known, _)| *known == span && span.is_empty())
-        {
-            Some((_, known)) => known.push_str(&text),
-            None => out.push((span, text)),
-        }
-    }
-    out.sort_by_key(|(span, _)| (span.start, span.end));
-    let overlaps = out.windows(2).any(|two| two[1].0.start < two[0].0.end);
-    (!overlaps).then_some(out)
 }

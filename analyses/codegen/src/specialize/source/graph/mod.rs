@@ -1,4 +1,4 @@
-//! The part of a function that a statement may sink in, as a graph: the whole body, or that of the innermost loop around it.
+//! The part of a function in which something may be moved, as a graph: the whole body, or that of the innermost loop around it.
 //!
 //! ```text
 //! if (a) x = e; else x = 0;         a -> (then) -> x = e -> (join) -> b -> (then) -> use(x) -> (end)
@@ -9,49 +9,30 @@
 //! branch, which takes what is moved there, a join, the end of a block out of which an operand does not reach. The graph
 //! has no cycle and no critical edge.
 
-use super::super::Source;
-use super::super::effects::inner_statements;
-use super::super::emit::full_span;
-use super::super::flow::stores;
-use super::super::names::{Names, VarId, root};
-use super::super::pressure::scene::{holds, is_loop};
-use super::Moved;
+pub(super) mod follow;
+pub(super) mod place;
+pub(super) mod region;
+
+use super::Source;
+use super::effects::inner_statements;
+use super::emit::full_span;
+use super::flow::stores;
+use super::names::{Names, VarId, root};
+use super::pressure::scene::{holds, is_loop};
 use facts::partial_dead::NodeKind;
 use ir::lower::c_family::visit;
+use place::Place;
 use syntax::Span;
 use syntax::c_family::ast::*;
 
-/// A place of the text where statements can be added.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
-    /// In front of a statement of a block.
-    Before(Span),
-    /// Behind a statement of a block.
-    Behind(Span),
-    /// At the beginning and at the end of a block with its braces.
-    Opening(Span),
-    Closing(Span),
-    /// In front of a statement without braces that a branch consists of.
-    Wrapping(Span),
-    /// In an `else` that is not there: behind this branch.
-    Otherwise {
-        then: Span,
-        braced: bool,
-    },
-}
-
-impl Place {
-    /// The text next to which, or in which, is written.
-    pub(super) const fn span(self) -> Span {
-        match self {
-            Place::Before(span)
-            | Place::Behind(span)
-            | Place::Opening(span)
-            | Place::Closing(span)
-            | Place::Wrapping(span) => span,
-            Place::Otherwise { then, .. } => then,
-        }
-    }
+/// What is looked at: a statement that sets a variable, or an expression.
+pub(super) struct Subject {
+    /// The variable that the statement sets.
+    pub(super) id: Option<VarId>,
+    pub(super) stmt: Option<Span>,
+    pub(super) operands: Vec<VarId>,
+    /// It reads memory.
+    pub(super) memory: bool,
 }
 
 /// The part of a node that is not the statement's.
@@ -77,6 +58,8 @@ pub(super) struct Node {
     pub(super) exit: Option<Place>,
     /// The innermost block around the places.
     pub(super) block: Span,
+    /// The text that it executes.
+    pub(super) text: Option<Span>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,7 +78,7 @@ pub(super) const ENTRY: usize = 0;
 struct Builder<'a> {
     source: &'a Source<'a>,
     names: &'a Names,
-    moved: &'a Moved,
+    subject: &'a Subject,
     graph: Graph,
     /// Nodes behind which the next statement comes.
     open: Vec<usize>,
@@ -114,12 +97,12 @@ pub(super) fn graph(
     region: &Block,
     of_loop: bool,
     braced: bool,
-    moved: &Moved,
+    subject: &Subject,
 ) -> Graph {
     let mut builder = Builder {
         source,
         names,
-        moved,
+        subject,
         graph: Graph {
             nodes: Vec::new(),
             successors: Vec::new(),
@@ -137,6 +120,7 @@ pub(super) fn graph(
         entry: None,
         exit: None,
         block: region.span,
+        text: None,
     };
     let entry = builder.add(blank(Role::Plain));
     debug_assert_eq!(entry, ENTRY, "the first node is the entry");
@@ -185,6 +169,7 @@ impl Builder<'_> {
             entry: place,
             exit: place,
             block,
+            text: None,
         })
     }
 
@@ -218,9 +203,9 @@ impl Builder<'_> {
                 .any(|stmt| holds(stmt.span, declared) && !is_declaration(stmt));
             inside && !deeper
         };
-        let scoped = self.moved.operands.iter().any(leaves)
-            || leaves(&self.moved.id)
-            || self.moved.memory && block.statements.iter().any(|stmt| self.makes_object(stmt));
+        let scoped = self.subject.operands.iter().any(leaves)
+            || self.subject.id.as_ref().is_some_and(leaves)
+            || self.subject.memory && block.statements.iter().any(|stmt| self.makes_object(stmt));
         if scoped && !self.open.is_empty() {
             let place = Some(Place::Closing(block.span));
             self.append(Node {
@@ -232,6 +217,7 @@ impl Builder<'_> {
                 entry: place,
                 exit: None,
                 block: block.span,
+                text: None,
             });
         }
     }
@@ -249,6 +235,7 @@ impl Builder<'_> {
             entry: place(Place::Before),
             exit: place(Place::Behind),
             block,
+            text: Some(stmt.span),
         };
         match &stmt.kind {
             StmtKind::Block(inner) => self.block(inner),
@@ -261,6 +248,7 @@ impl Builder<'_> {
                 ..
             } => {
                 let head = Span::new(stmt.span.start, then.span.start);
+                let head_text = head;
                 let mut kind = self.of_head(head, initializer.as_deref(), condition);
                 let span = match condition {
                     Condition::Expr(e) => e.span,
@@ -274,6 +262,7 @@ impl Builder<'_> {
                     kind,
                     role: Role::If(span),
                     exit: None,
+                    text: Some(head_text),
                     ..plain
                 });
                 self.open.clear();
@@ -351,7 +340,7 @@ impl Builder<'_> {
                 self.close(end);
             }
             _ => {
-                let is_statement = stmt.span == self.moved.stmt;
+                let is_statement = Some(stmt.span) == self.subject.stmt;
                 let kind = match is_statement {
                     true => NodeKind {
                         is_statement,
@@ -369,16 +358,16 @@ impl Builder<'_> {
 
     /// The variable or an operand is declared in the head of a statement.
     fn declares(&self, head: Span) -> bool {
-        let mut all = self.moved.operands.iter().chain([&self.moved.id]);
+        let mut all = self.subject.operands.iter().chain(&self.subject.id);
         all.any(|id| holds(head, self.names.variable(*id).declared))
     }
 
     /// A condition spells the variable's name, or is no expression.
     fn spells(&self, condition: &Condition) -> bool {
-        let Condition::Expr(e) = condition else {
+        let (Condition::Expr(e), Some(id)) = (condition, self.subject.id) else {
             return true;
         };
-        let name = &self.names.variable(self.moved.id).name;
+        let name = &self.names.variable(id).name;
         let mut found = false;
         visit::expr(e, &mut |part| {
             found |= matches!(&part.kind, ExprKind::Name(used)
@@ -419,7 +408,7 @@ impl Builder<'_> {
         };
         let mut kind = NodeKind {
             reads: self.mentions(stmt.span),
-            changes_operand: self.moved.memory && has_assembly(stmt),
+            changes_operand: self.subject.memory && has_assembly(stmt),
             ..NodeKind::default()
         };
         visit::block(&whole, &mut |e| self.add_expression(e, &mut kind));
@@ -448,7 +437,7 @@ impl Builder<'_> {
     /// something is passed to them.
     fn add_constructors(&self, stmt: &Stmt, kind: &mut NodeKind) {
         if let StmtKind::Declaration(declaration) = &stmt.kind {
-            kind.changes_operand |= self.moved.memory && self.makes_object(stmt);
+            kind.changes_operand |= self.subject.memory && self.makes_object(stmt);
             for declarator in &declaration.declarators {
                 let (Initializer::Paren(all) | Initializer::Brace(all)) = &declarator.initializer
                 else {
@@ -458,10 +447,10 @@ impl Builder<'_> {
                 if all.is_empty() || is_reference || self.source.plain(&declarator.ty) {
                     continue;
                 }
-                kind.changes_operand |= self.moved.memory
+                kind.changes_operand |= self.subject.memory
                     || all.iter().any(|e| {
                         let id = root(e).and_then(|name| self.names.meant(name));
-                        id.is_some_and(|id| self.moved.operands.contains(&id))
+                        id.is_some_and(|id| self.subject.operands.contains(&id))
                     });
             }
         }
@@ -499,7 +488,7 @@ impl Builder<'_> {
 
     /// `x = ..;` and `T x = ..;` without `x` on the right define it, `T x;` does nothing. `None`: none of them.
     fn sets(&self, stmt: &Stmt) -> Option<bool> {
-        let id = self.moved.id;
+        let id = self.subject.id?;
         let places = self.names.places.iter();
         let mut inside = places.filter(|(place, of)| *of == id && holds(stmt.span, *place));
         let first = inside.next()?.0;
@@ -525,15 +514,15 @@ impl Builder<'_> {
     /// The variable is named in a part of the text.
     fn mentions(&self, text: Span) -> bool {
         let mut places = self.names.places.iter();
-        places.any(|(place, of)| *of == self.moved.id && holds(text, *place))
+        places.any(|(place, of)| Some(*of) == self.subject.id && holds(text, *place))
     }
 
     /// Adds what an expression changes, without those below it.
     fn add_expression(&self, e: &Expr, kind: &mut NodeKind) {
         stores(self.source, self.names, e, &mut |id| {
-            kind.changes_operand |= self.moved.operands.contains(&id);
+            kind.changes_operand |= self.subject.operands.contains(&id);
         });
-        if self.moved.memory {
+        if self.subject.memory {
             let effects = self.source.own(self.names, e, 0);
             kind.changes_operand |= effects.writes
                 || effects.volatile

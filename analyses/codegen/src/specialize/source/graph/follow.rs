@@ -6,7 +6,7 @@
 //! parts of a way is not.
 
 use super::super::pressure::scene::holds;
-use super::graph::{ENTRY, Graph, Role};
+use super::{ENTRY, Graph, Role};
 use facts::partial_dead::Problem;
 use facts::paths::{Ending, PathNumbers, PathProfile, Start};
 use ir::entity::Entity;
@@ -24,10 +24,10 @@ pub struct Recorded<'a> {
 
 /// Ways through a region with their counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Ways {
-    pub(super) paths: Vec<(Vec<usize>, u64)>,
+pub(in super::super) struct Ways {
+    pub(in super::super) paths: Vec<(Vec<usize>, u64)>,
     /// Each is a way that was taken as a whole.
-    pub(super) whole: bool,
+    pub(in super::super) whole: bool,
 }
 
 /// Ways that are kept; more are not followed.
@@ -46,7 +46,7 @@ struct Piece {
 
 /// The ways through a region; `region` is the statement of the loop whose body it is, `tested_last` where its condition stands behind
 /// the body. `None`: the profile does not fit the text.
-pub(super) fn ways(
+pub(in super::super) fn ways(
     graph: &Graph,
     recorded: Recorded<'_>,
     region: Option<Span>,
@@ -284,7 +284,7 @@ fn joined(graph: &Graph, pieces: Vec<Piece>) -> Option<Ways> {
 }
 
 /// Each way through a region once, where there are not too many of them.
-pub(super) fn all_ways(problem: &Problem) -> Option<Vec<Vec<usize>>> {
+pub(in super::super) fn all_ways(problem: &Problem) -> Option<Vec<Vec<usize>>> {
     let mut out = Vec::new();
     let mut open = vec![vec![ENTRY]];
     while let Some(way) = open.pop() {
