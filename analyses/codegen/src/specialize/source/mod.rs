@@ -42,6 +42,7 @@ pub mod pressure;
 mod region;
 mod remove;
 pub mod sink_dead;
+pub mod speculate;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -23,13 +23,13 @@
 
 pub mod check;
 mod copies;
-mod operands;
+pub(super) mod operands;
 mod refusal;
 mod write;
 
 pub use super::graph::follow::Recorded;
 pub use operands::Known;
-pub use refusal::Refusal;
+pub use refusal::{Effect, Refusal};
 
 use super::Source;
 use super::emit::all_statements;

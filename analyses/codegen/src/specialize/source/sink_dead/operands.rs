@@ -11,7 +11,7 @@ use ir::lower::c_family::visit;
 use syntax::c_family::ast::*;
 
 /// The effect for which a value can't be computed elsewhere.
-pub(super) fn effect(effects: &Effects) -> Option<refusal::Effect> {
+pub(in super::super) fn effect(effects: &Effects) -> Option<refusal::Effect> {
     use refusal::Effect;
     let all = [
         (effects.writes, Effect::Stores),
@@ -28,7 +28,12 @@ pub(super) fn effect(effects: &Effects) -> Option<refusal::Effect> {
 }
 
 /// The variables of an expression, and whether it reads memory that may be written: all that is not known to be none.
-pub(super) fn reads(scene: &Scene<'_>, e: &Expr, operands: &mut Vec<VarId>, memory: &mut bool) {
+pub(in super::super) fn reads(
+    scene: &Scene<'_>,
+    e: &Expr,
+    operands: &mut Vec<VarId>,
+    memory: &mut bool,
+) {
     match &e.kind {
         ExprKind::Name(name) => match scene.names.meant(name) {
             Some(id) => {
@@ -101,7 +106,7 @@ pub(super) fn reads(scene: &Scene<'_>, e: &Expr, operands: &mut Vec<VarId>, memo
 }
 
 /// What lies behind an address, in an array or a resource may be written while the function runs.
-pub(super) fn may_change(scene: &Scene<'_>, base: &Expr) -> bool {
+pub(in super::super) fn may_change(scene: &Scene<'_>, base: &Expr) -> bool {
     let mut found = Reads::default();
     scene.load(base, &mut found);
     found.written.is_some()
@@ -156,7 +161,7 @@ impl check::Unit for Known<'_> {
 }
 
 /// It sets variables of the function besides having a value: `a++ * 2`, `(b = 3) + a`.
-pub(super) fn sets_variables(source: &Source<'_>, names: &Names, value: &Expr) -> bool {
+pub(in super::super) fn sets_variables(source: &Source<'_>, names: &Names, value: &Expr) -> bool {
     let mut found = false;
     visit::expr(value, &mut |e| {
         found |= match &e.kind {
@@ -188,7 +193,7 @@ pub(super) fn sets_variables(source: &Source<'_>, names: &Names, value: &Expr) -
 }
 
 /// It names the lanes that are active, which are others in another place.
-pub(super) fn names_the_active(e: &Expr) -> bool {
+pub(in super::super) fn names_the_active(e: &Expr) -> bool {
     let here = matches!(&e.kind, ExprKind::Name(name)
         if name.segments.last().is_some_and(|last| last.ident.name == "__activemask"));
     here || parts(e).into_iter().any(names_the_active)
