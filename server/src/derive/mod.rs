@@ -21,6 +21,7 @@ pub mod register_rows;
 pub mod registers;
 pub mod rows;
 pub mod silences;
+pub mod speculation;
 pub mod timing;
 pub mod versions;
 pub mod zeros;

@@ -176,8 +176,15 @@ fn moves(db: &dyn Db, file: File, item: Item<'_>, rows: &mut [DeadRow]) {
     });
 }
 
+/// Lanes of a warp may take both sides of the branch with this condition.
+pub(super) fn parts_lanes(part: Option<&Part<'_>>, condition: Span) -> bool {
+    let branches = part.into_iter().flat_map(|part| &part.facts.branches);
+    let mut here = branches.filter(|branch| branch.loc.span == condition);
+    here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
+}
+
 /// Languages whose text is edited.
-const fn is_written(language: Language) -> bool {
+pub(super) const fn is_written(language: Language) -> bool {
     matches!(language, Language::C | Language::Cuda | Language::Hlsl)
 }
 
@@ -225,7 +232,7 @@ pub fn at(db: &dyn Db, file: File, offset: u32) -> Option<Tried> {
 }
 
 /// The lowered function around a place; of a template's instances the first that has a profile.
-fn part_of<'db>(db: &'db dyn Db, item: Item<'db>, place: Span) -> Option<Part<'db>> {
+pub(super) fn part_of<'db>(db: &'db dyn Db, item: Item<'db>, place: Span) -> Option<Part<'db>> {
     let around = |part: &Part<'_>| {
         part.function.span.start <= place.start && place.end <= part.function.span.end
     };
@@ -252,11 +259,7 @@ fn attempt(
         numbers: &known.numbers,
         profile: &known.found.profile,
     });
-    let parts_lanes = |condition: Span| {
-        let branches = part.iter().flat_map(|part| &part.facts.branches);
-        let mut here = branches.filter(|branch| branch.loc.span == condition);
-        here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
-    };
+    let parts_lanes = |condition: Span| parts_lanes(part.as_ref(), condition);
     let plan = plan(
         source,
         function,
@@ -271,7 +274,7 @@ fn attempt(
             parts_lanes: &parts_lanes,
         },
     )?;
-    judge(db, item, source, function, &plan)?;
+    judge(db, item, source, function, &plan.edits).map_err(Refusal::Check)?;
     Ok(Offer {
         plan,
         price,
@@ -281,16 +284,16 @@ fn attempt(
     })
 }
 
-/// The rewritten text is understood, and does what the original does.
-fn judge(
+/// The rewritten text is understood, and does what the original does; else the reason.
+pub(super) fn judge(
     db: &dyn Db,
     item: Item<'_>,
     source: &Source<'_>,
     function: &syntax::c_family::ast::Function,
-    plan: &Plan,
-) -> Result<(), Refusal> {
-    let rejected = |why: Rejection| Refusal::Check(why.to_string());
-    let after = rewritten(source.text, &plan.edits).ok_or_else(|| rejected(Rejection::Overlap))?;
+    edits: &[(Span, String)],
+) -> Result<(), String> {
+    let rejected = |why: Rejection| why.to_string();
+    let after = rewritten(source.text, edits).ok_or_else(|| rejected(Rejection::Overlap))?;
     let rewritten =
         program::rewritten(db, item, &after).ok_or_else(|| rejected(Rejection::FunctionLost))?;
     understood(db, item, source, &rewritten).map_err(|why| rejected(Rejection::Problem(why)))?;
@@ -326,7 +329,7 @@ fn judge(
             unit: &new_unit,
         },
     )
-    .map_err(|violation| Refusal::Check(violation.to_string()))
+    .map_err(|violation| violation.to_string())
 }
 
 fn slice(text: &str, span: Span) -> &str {
@@ -343,7 +346,7 @@ fn price_of(function: &Function, machine: &Machine, candidate: &Candidate) -> f6
     })
 }
 
-fn price(function: &Function, machine: &Machine, is_part: impl Fn(Inst) -> bool) -> f64 {
+pub(super) fn price(function: &Function, machine: &Machine, is_part: impl Fn(Inst) -> bool) -> f64 {
     let insts = function
         .layout
         .iter()

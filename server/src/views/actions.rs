@@ -57,6 +57,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
 pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut all = super::versions::actions(db, file, range);
     all.extend(super::partly_dead::actions(db, file, range));
+    all.extend(super::speculation::actions(db, file, range));
     all.extend(super::assembly::actions(db, file, range));
     all.extend(super::loops::actions(db, file, range));
     all.extend(super::allocations::actions(db, file, range));

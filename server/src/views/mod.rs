@@ -32,6 +32,7 @@ pub mod registers;
 pub mod rename;
 pub mod report;
 pub mod signature;
+pub mod speculation;
 pub mod symbols;
 pub mod text;
 pub mod tokens;

@@ -78,6 +78,27 @@ impl Source<'_> {
             .collect()
     }
 
+    /// The functions that a name means, but for declarations of the language's own library: headers declare what the tables of
+    /// intrinsics know better.
+    pub(super) fn unit_functions(&self, name: &Name) -> Vec<Arc<ParsedItem>> {
+        let found = self.functions(name);
+        let declared = |item: &Arc<ParsedItem>| {
+            matches!(&item.kind, ItemKind::Function(function) if !matches!(function.body, FunctionBody::Block(_)))
+        };
+        let known = name.segments.last().is_some_and(|last| {
+            let word = last.ident.name.as_str();
+            match self.language {
+                Language::C => ir::lower::c_family::builtins::c::is_builtin(word),
+                Language::Cuda => intrinsics::kind(word, self.language).is_some(),
+                _ => false,
+            }
+        });
+        match known && found.iter().all(declared) {
+            true => Vec::new(),
+            false => found,
+        }
+    }
+
     /// The local variable that an lvalue stores to, and whether all of it. `None`: memory, or a variable that others see.
     pub(super) fn target(&self, names: &Names, e: &Expr) -> Option<(VarId, bool)> {
         let id = names.meant(root(e)?)?;
@@ -280,7 +301,7 @@ impl Source<'_> {
                 if names.meant(name).is_some() {
                     return unknown(word);
                 }
-                let functions = self.functions(name);
+                let functions = self.unit_functions(name);
                 if word == "__activemask" || votes_among_the_active(word, arguments) {
                     // Right for any grouping of the lanes.
                     return CallEffects::default();

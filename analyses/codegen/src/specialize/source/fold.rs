@@ -499,7 +499,7 @@ impl Folder<'_> {
             return same(Abs::Top);
         };
         let word = last.ident.name.as_str();
-        if self.names.meant(name).is_some() || !self.source.functions(name).is_empty() {
+        if self.names.meant(name).is_some() || !self.source.unit_functions(name).is_empty() {
             return same(Abs::Top);
         }
         let Some((base, shape)) = self.source.type_of_expr(self.names, e, 0).number() else {

@@ -23,6 +23,8 @@ pub(super) enum Kind {
 pub(super) fn kind(word: &str, language: Language) -> Option<Kind> {
     match language {
         Language::Hlsl => hlsl(word),
+        // What C's library does not have is a function of somebody.
+        Language::C if !ir::lower::c_family::builtins::c::is_builtin(word) => None,
         _ => cuda(word),
     }
 }
@@ -252,6 +254,8 @@ pub(super) fn result(word: &str, types: &[Ty], language: Language) -> Ty {
             "max" | "min" | "abs" | "fmax" | "fmin" | "fabs" | "fma" | "clamp" => {
                 Ty::scalar(if single && base.is_float() {
                     Base::Float
+                } else if language == Language::C && word != "abs" {
+                    Base::Double
                 } else {
                     base
                 })
@@ -261,7 +265,7 @@ pub(super) fn result(word: &str, types: &[Ty], language: Language) -> Ty {
             | "fadd" | "saturate" | "fdivide" | "fdiv" | "fmod" | "erf" | "asin" | "acos"
             | "atan" | "atan2" | "sinh" | "cosh" | "cbrt" => Ty::scalar(if single {
                 Base::Float
-            } else if base.is_float() {
+            } else if base.is_float() && language != Language::C {
                 base
             } else {
                 Base::Double

@@ -466,7 +466,11 @@ impl Source<'_> {
                 {
                     return Ty::Number(base, shape);
                 }
-                let functions = self.functions(name);
+                // What C declares has one type.
+                let functions = match self.language {
+                    Language::C => self.functions(name),
+                    _ => self.unit_functions(name),
+                };
                 if !functions.is_empty() {
                     let mut found = functions.iter().map(|item| match &item.kind {
                         ItemKind::Function(function) if function.template.is_none() => {

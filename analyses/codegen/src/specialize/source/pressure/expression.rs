@@ -225,7 +225,7 @@ impl Scene<'_> {
                 match &callee.kind {
                     ExprKind::Name(word) => {
                         let own = self.names.meant(word).is_some()
-                            || !self.source.functions(word).is_empty();
+                            || !self.source.unit_functions(word).is_empty();
                         let texture = callee_name.starts_with("tex");
                         if own || texture {
                             return Err(Refusal::Call {

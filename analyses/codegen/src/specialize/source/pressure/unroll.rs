@@ -100,7 +100,7 @@ fn is_large(scene: &Scene<'_>, stmt: &Stmt) -> bool {
             | ExprKind::Index { .. }
             | ExprKind::Conditional { .. } => 1,
             ExprKind::Call { callee, .. } => match &callee.kind {
-                ExprKind::Name(name) if scene.source.functions(name).is_empty() => 1,
+                ExprKind::Name(name) if scene.source.unit_functions(name).is_empty() => 1,
                 _ => LARGEST / 2,
             },
             _ => 0,

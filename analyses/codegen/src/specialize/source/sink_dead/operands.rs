@@ -47,7 +47,7 @@ pub(in super::super) fn reads(
             let skipped = match &callee.kind {
                 ExprKind::Name(name) => {
                     let own = scene.names.meant(name).is_some();
-                    *memory |= own || !scene.source.functions(name).is_empty();
+                    *memory |= own || !scene.source.unit_functions(name).is_empty();
                     !own
                 }
                 ExprKind::Member { base, .. } => {
@@ -134,7 +134,7 @@ impl check::Unit for Known<'_> {
         let found = scene.source.call(&scene.names, callee, arguments, 0);
         let reads_memory = match &callee.kind {
             ExprKind::Name(name) => {
-                scene.names.meant(name).is_some() || !scene.source.functions(name).is_empty()
+                scene.names.meant(name).is_some() || !scene.source.unit_functions(name).is_empty()
             }
             ExprKind::Member { base, .. } => may_change(scene, base),
             _ => true,

@@ -57,6 +57,8 @@ pub struct Terms<'a> {
 pub struct Plan {
     /// The expression as it is written.
     pub text: SmolStr,
+    /// Where it was asked for, relative to the item.
+    pub place: Span,
     /// Its variable.
     pub name: SmolStr,
     /// Absolute, not overlapping.
@@ -230,6 +232,7 @@ fn of_expression(scene: &Scene<'_>, e: &Expr, terms: &Terms<'_>) -> Result<Plan,
     let (name, edits) = write::write(scene, &wanted, &region, &evaluations, &replaced)?;
     Ok(Plan {
         text: text(),
+        place: e.span,
         name,
         edits: edits
             .into_iter()

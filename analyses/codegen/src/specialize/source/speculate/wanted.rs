@@ -356,7 +356,7 @@ fn hazard(scene: &Scene<'_>, e: &Expr, wraps: bool, depth: u32) -> Option<Hazard
         },
         ExprKind::Call { callee, arguments } => match (&callee.kind, number(e)) {
             (ExprKind::Name(name), Some((base, _))) if base.is_float() => {
-                let functions = source.functions(name);
+                let functions = source.unit_functions(name);
                 let own = scene.names.meant(name).is_some() || !functions.is_empty();
                 let numbers = arguments.iter().all(|e| number(e).is_some());
                 (own || !numbers).then_some(Hazard::Calls)
