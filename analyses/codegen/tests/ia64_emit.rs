@@ -199,6 +199,7 @@ fn judge(seed: u64, tally: &mut Tally, texts: &mut String) {
     let options = Options {
         total: true,
         limits: limits(seed),
+        convert: seed % 3 < 2,
         decisions: 60,
         ..Options::default()
     };
@@ -350,6 +351,7 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
         limits: limits(seed),
         decisions: 60,
         contract,
+        convert: seed % 7 < 4,
         pipeline: pipelined.then(|| pipeline::Options {
             method: methods
                 .get((seed / 12) as usize % (2 * methods.len()))

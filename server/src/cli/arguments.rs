@@ -186,6 +186,9 @@ pub(super) struct EmitArgs {
     /// Combines neighbouring loads of pipelined loops into pairs (`ldfpd`, `ldfps`) where they are aligned
     #[arg(long, requires = "pipeline")]
     pub(super) load_pairs: bool,
+    /// Turns branches outside of pipelined loops into predicates where that gains by the estimate
+    #[arg(long)]
+    pub(super) if_convert: bool,
     /// Checks each if-converted and pipelined loop against the original by random interpretation, and the bundles of each block
     /// against the architecture's rules on order, slots and stops; a loop that differs stays as it was, a block with a fault
     /// is one instruction per group

@@ -50,6 +50,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     let options = Options {
         bundles: !args.no_bundles,
         checked: args.checked || cfg!(debug_assertions),
+        convert: args.if_convert,
         contract: !args.no_contract && *db::contracts(&db, file),
         pipeline: args.pipeline.then(|| pipeline::Options {
             unroll: args.unroll,

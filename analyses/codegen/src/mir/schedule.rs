@@ -74,6 +74,8 @@ pub trait Predicated: Target {
     fn is_parallel(operation: &Operation<Self>) -> bool;
     /// The compare that clears its targets where it does not execute.
     fn unconditional(mnemonic: Self::Mnemonic) -> Self::Mnemonic;
+    /// A jump that is always taken.
+    fn jump(block: u32) -> Operation<Self>;
     /// `to` does not hold.
     fn cleared(to: Virtual) -> Operation<Self>;
     /// `to` holds where the guard does, beside others of its kind.

@@ -20,6 +20,7 @@
 //! EPIC-1, 2001, sections 4 and 6.
 
 pub mod flag;
+pub mod hammocks;
 pub mod loops;
 
 use crate::mir::liveness::Liveness;

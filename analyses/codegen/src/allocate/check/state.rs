@@ -123,14 +123,20 @@ impl State {
     /// A predicate is written: what was held under its old value is lost.
     pub(super) fn reguard(&mut self, predicate: u32) {
         for place in self.guarded.remove(&predicate).unwrap_or_default() {
-            let places = &mut self.places;
-            self.contents[place as usize].retain(|held| {
+            let contents = &mut self.contents[place as usize];
+            let mut lost: SmallVec<[u32; 2]> = SmallVec::new();
+            contents.retain(|held| {
                 let stays = held.guard == CERTAIN || held.guard / 2 != predicate;
                 if !stays {
-                    places[held.value as usize].retain(|one| *one != place);
+                    lost.push(held.value);
                 }
                 stays
             });
+            // Under another guard it may still be there.
+            lost.retain(|value| contents.iter().all(|held| held.value != *value));
+            for value in lost {
+                self.places[value as usize].retain(|known| *known != place);
+            }
         }
     }
     /// Puts this and nothing else into a location.
@@ -155,15 +161,24 @@ impl State {
     pub(super) fn is_undefined(&self, value: u32) -> bool {
         value < self.virtuals && !has(&self.written, value)
     }
-    pub(super) fn guard_of(&self, location: usize, value: u32) -> Option<u32> {
-        let mut held = self.contents[location].iter();
-        held.find(|held| held.value == value).map(|held| held.guard)
+    /// The guards under which a location holds a value, `CERTAIN` alone where it does so whatever they are.
+    pub(super) fn guards_of(&self, location: usize, value: u32) -> SmallVec<[u32; 2]> {
+        let held = self.contents[location].iter();
+        let guards: SmallVec<[u32; 2]> = held
+            .filter(|held| held.value == value)
+            .map(|held| held.guard)
+            .collect();
+        match guards.contains(&CERTAIN) {
+            true => SmallVec::from_slice(&[CERTAIN]),
+            false => guards,
+        }
     }
     pub(super) fn holds(&self, location: usize, value: u32, guard: Option<u32>) -> bool {
         self.is_undefined(value)
             || self
-                .guard_of(location, value)
-                .is_some_and(|under| under == CERTAIN || Some(under) == guard)
+                .guards_of(location, value)
+                .iter()
+                .any(|&under| under == CERTAIN || Some(under) == guard)
     }
     pub(super) fn load(&mut self, entry: &Entry) {
         for location in 0..self.contents.len() {

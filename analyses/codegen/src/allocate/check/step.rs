@@ -118,7 +118,7 @@ impl<T: Target> Step<'_, T> {
             (Operand::Register(given), Operand::Register(now)) => Some((*given, *now)),
             _ => None,
         });
-        let mut written: SmallVec<[(usize, Option<Held>); 3]> = SmallVec::new();
+        let mut written: SmallVec<[(usize, SmallVec<[Held; 2]>); 3]> = SmallVec::new();
         let mut values: SmallVec<[u32; 3]> = SmallVec::new();
         for (given, now) in targets.chain(base) {
             let register = checker.register(now);
@@ -134,16 +134,25 @@ impl<T: Target> Step<'_, T> {
             let parallel = def.is_some_and(|def| def.keeps);
             let always = def.is_some_and(|def| def.always) || guard.is_none();
             let old = match state.is_undefined(value) {
-                true => Some(CERTAIN),
-                false => state.guard_of(location, value),
+                true => SmallVec::from_slice(&[CERTAIN]),
+                false => state.guards_of(location, value),
             };
-            let guard = match (parallel, always, old) {
-                (false, true, _) | (_, _, Some(CERTAIN)) => Some(CERTAIN),
-                (false, false, _) => guard,
-                (true, false, Some(under)) if Some(under) == guard => guard,
-                (true, ..) => None,
-            };
-            let held = guard.map(|guard| Held { value, guard });
+            let mut held: SmallVec<[u32; 2]> = SmallVec::new();
+            match (parallel, always, guard) {
+                (false, true, _) => held.push(CERTAIN),
+                _ if old.as_slice() == [CERTAIN] => held.push(CERTAIN),
+                // Whether it executes or not, what the value was under another guard it still is.
+                (false, false, guard) => {
+                    held.extend(guard);
+                    held.extend(old.into_iter().filter(|under| Some(*under) != guard));
+                }
+                (true, false, Some(guard)) if old.contains(&guard) => held.push(guard),
+                (true, ..) => {}
+            }
+            let held = held
+                .into_iter()
+                .map(|guard| Held { value, guard })
+                .collect();
             written.push((location, held));
         }
         for def in &defs {
@@ -156,21 +165,25 @@ impl<T: Target> Step<'_, T> {
                 checker.clear(state, def.register);
             }
         }
-        for &(location, _) in &written {
-            state.clear(location);
+        for (location, _) in &written {
+            state.clear(*location);
         }
         for &value in &values {
             state.forget(value);
             state.reguard(value);
             state.mark(value);
         }
-        for &(location, held) in &written {
-            // The predicate is another one from here on.
-            let held =
-                held.filter(|held| held.guard == CERTAIN || !values.contains(&(held.guard / 2)));
+        for (location, held) in written {
             state.clear(location);
-            if let Some(held) = held {
-                state.define(location, held);
+            // A predicate that is written is another one from here on.
+            let kept = held
+                .into_iter()
+                .filter(|held| held.guard == CERTAIN || !values.contains(&(held.guard / 2)));
+            for (number, held) in kept.enumerate() {
+                match number {
+                    0 => state.define(location, held),
+                    _ => state.put(location, held),
+                }
             }
         }
     }

@@ -82,9 +82,7 @@ impl Source<'_> {
     /// intrinsics know better.
     pub(super) fn unit_functions(&self, name: &Name) -> Vec<Arc<ParsedItem>> {
         let found = self.functions(name);
-        let declared = |item: &Arc<ParsedItem>| {
-            matches!(&item.kind, ItemKind::Function(function) if !matches!(function.body, FunctionBody::Block(_)))
-        };
+        let declared = |item: &Arc<ParsedItem>| matches!(&item.kind, ItemKind::Function(function) if !matches!(function.body, FunctionBody::Block(_)));
         let known = name.segments.last().is_some_and(|last| {
             let word = last.ident.name.as_str();
             match self.language {

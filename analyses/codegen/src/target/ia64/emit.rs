@@ -16,6 +16,7 @@
 use super::assembly::{Assembly, Instruction};
 use super::bundle::check::Violation;
 use super::code::Allocation;
+use super::converted;
 use super::frame::Frame;
 use super::layout::Wanted;
 pub use super::merge::merged;
@@ -26,11 +27,13 @@ use super::select::select;
 use super::symbols::reference;
 use crate::allocate;
 use crate::machine::epic::Epic;
+use crate::predicate::hammocks::{self, Conversion, Judge, Kept, Terms};
+use crate::predicate::loops::Region;
 use crate::refusal::{Refusal, Refused};
 use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
 use crate::target::ia64::describe::executed;
 use crate::target::ia64::pipeline::{self, LoopReport, pipeline_each};
-use ir::{Loc, Module};
+use ir::{BranchKind, Loc, Module};
 use isa::ia64::Branch;
 use isa::ia64::{Inst, Reg};
 use rustc_hash::FxHashMap;
@@ -52,6 +55,9 @@ pub struct Options {
     pub limits: Limits,
     /// How innermost loops are software-pipelined; `None`: only those of which the source asks it.
     pub pipeline: Option<pipeline::Options>,
+    /// Branches outside of pipelined loops become predicates where that gains by the cost; else only those of which the source
+    /// asks it.
+    pub convert: bool,
     /// Explicit bundles; else one instruction a group, for the assembler to pack.
     pub bundles: bool,
     /// The bundles of each block are checked by what the instruction set says of its instructions; a block whose bundles are
@@ -72,6 +78,7 @@ impl Default for Options {
             weights: None,
             limits: Limits::default(),
             pipeline: None,
+            convert: false,
             bundles: true,
             checked: cfg!(debug_assertions),
             decisions: 500,
@@ -104,6 +111,9 @@ pub struct Report {
     pub loops: Vec<LoopReport>,
     /// Why nothing is pipelined although it could be.
     pub fallen_back: Option<Refusal>,
+    /// Its branches that became predicates, and those that did not although the source asks it.
+    pub converted: Vec<Conversion>,
+    pub kept: Vec<(Loc, Kept)>,
     pub bundling: Bundling,
 }
 
@@ -322,6 +332,8 @@ struct Lowered {
     allocation: Allocation,
     loops: Vec<LoopReport>,
     fallen_back: Option<Refusal>,
+    converted: Vec<Conversion>,
+    kept: Vec<(Loc, Kept)>,
     /// Other files do not name it.
     internal: bool,
 }
@@ -339,6 +351,7 @@ fn lowered(
     let plain = function.clone();
     let wanted = |places: &[Loc]| request(&source.loops, places, options.pipeline);
     let mut loops = pipeline_each(&mut function, machine, &wanted);
+    let (mut converted, kept) = if_converted(&mut function, &source, machine, options);
     allocate::jumps(&mut function);
     let mut fallen_back = None;
     let allocation = match allocate::allocate(&mut function, machine, &options.limits) {
@@ -349,6 +362,7 @@ fn lowered(
             for one in &mut loops {
                 one.pipelined = false;
             }
+            converted.clear();
             fallen_back = Some(reason);
             allocate::allocate(&mut function, machine, &options.limits).map_err(|reason| {
                 vec![Refused {
@@ -363,8 +377,59 @@ fn lowered(
         allocation,
         loops,
         fallen_back,
+        converted,
+        kept,
         internal: source.internal,
     })
+}
+
+/// Cycles of a misprediction, of processors whose table says nothing of it.
+const PENALTY: f64 = 6.0;
+
+/// Converts the branches of which the source asks it (`[flatten]`, `#pragma lockstep if_convert`), and others where that is asked for.
+fn if_converted(
+    function: &mut Function,
+    source: &ir::Function,
+    machine: &Epic,
+    options: &Options,
+) -> (Vec<Conversion>, Vec<(Loc, Kept)>) {
+    let blocks = source.layout.iter().map(|&block| &source.blocks[block]);
+    let terms = Terms {
+        asked: blocks
+            .filter(|block| block.branch == BranchKind::Flattened)
+            .map(|block| block.loc)
+            .collect(),
+        gaining: options.convert,
+        counted: options.weights.is_some(),
+        penalty: machine
+            .predictor()
+            .map_or(PENALTY, |predictor| f64::from(predictor.penalty)),
+    };
+    let check = |before: &Function, after: &Function, head: u32, join: u32| {
+        let verdict = match options.checked {
+            true => converted::check(before, after, head, join),
+            false => Ok(0),
+        };
+        debug_assert!(
+            verdict.is_ok(),
+            "{}, block {head}: {verdict:?}",
+            before.name
+        );
+        verdict.is_ok()
+    };
+    let cycles = |function: &Function, blocks: &[u32]| {
+        let region = Region {
+            header: blocks[0],
+            blocks: blocks.to_vec(),
+            independent: false,
+        };
+        f64::from(pipeline::straight::cycles(function, &region, machine))
+    };
+    let judge = Judge {
+        cycles: &cycles,
+        check: &check,
+    };
+    hammocks::convert(function, &terms, &judge)
 }
 
 /// Functions as the instructions of a file.
@@ -382,6 +447,8 @@ impl Writer {
             allocation,
             loops,
             fallen_back,
+            converted,
+            kept,
             internal,
         } = lowered;
         let (function, allocation) = (&function, &allocation);
@@ -455,6 +522,8 @@ impl Writer {
         self.assembly.line(format!("\t.endp {own}"));
         self.now += 1;
         Report {
+            converted,
+            kept,
             name: name.clone(),
             frame: frame.bytes,
             spilled: allocation.in_memory,

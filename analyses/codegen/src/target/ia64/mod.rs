@@ -5,6 +5,7 @@ pub mod bundle;
 pub mod check;
 pub mod code;
 pub mod contract;
+pub mod converted;
 mod data;
 mod decided;
 pub mod dependence;

@@ -534,6 +534,10 @@ impl Predicated for Ia64 {
     fn unconditional(mnemonic: Mnemonic) -> Mnemonic {
         unconditional(mnemonic)
     }
+    fn jump(block: u32) -> Operation {
+        let to = vec![Operand::Block(block)];
+        Operation::plain(op!("br.cond.sptk.few"), Vec::new(), to)
+    }
     fn cleared(to: Virtual) -> Operation {
         let targets = [to.into(), Reg::P0.into()];
         constant_compare(op!("cmp.ne"), None, targets, ir::Loc::NONE)

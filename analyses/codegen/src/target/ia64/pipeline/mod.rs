@@ -38,7 +38,7 @@ mod report;
 mod search;
 mod separate;
 mod speculate;
-mod straight;
+pub(crate) mod straight;
 mod sums;
 mod unroll;
 

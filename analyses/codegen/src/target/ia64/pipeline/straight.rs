@@ -19,7 +19,7 @@ use crate::target::ia64::rows::{Kind, Load, Rows};
 use isa::ia64::Opcode;
 use rustc_hash::FxHashMap;
 
-pub(super) fn cycles(function: &Function, region: &Region, machine: &Epic) -> u32 {
+pub(crate) fn cycles(function: &Function, region: &Region, machine: &Epic) -> u32 {
     let rows = Rows::new(machine);
     let header = function.blocks[region.header as usize].weight;
     // From the header on, as they stand.

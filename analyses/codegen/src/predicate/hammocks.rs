@@ -1,0 +1,466 @@
+//! If-conversion of branches outside of pipelined loops: the sides of an `if` under the predicates of its compare, in one block
+//! with what comes before and behind.
+//!
+//! ```text
+//!     cmp.gt p0, p6 = a, 0                cmp.gt p7, p6 = a, 0
+//!     (p6) br.cond b2                     adds r = -1, s
+//! b1: adds r = 1, s; br b3          ->    (p7) adds r = 1, s
+//! b2: adds r = -1, s                      ...
+//! b3: ...
+//! ```
+//!
+//! Inner branches come first, so that an outer one finds its sides without any. An operation without an effect whose target
+//! nobody reads on the other way executes always, which frees it from the compare; the rest goes under a predicate. A compare
+//! in a side clears its targets where the side does not execute (`unc`), so that what stands under them stays as it is.
+//!
+//! Cost: the cycles of the block as it is packed, against those of the ways weighted by their frequency, and of mispredicted
+//! branches. Each conversion removes a branch, so that it ends.
+//!
+//! Not converted: sides with calls, returns or further branches, with fixed registers, parallel compares, or operations under
+//! predicates that come from elsewhere.
+//!
+//! Source: Allen, Kennedy, Porterfield and Warren, *Conversion of Control Dependence to Data Dependence*, POPL 1983; what is worth
+//! it: August, Hwu and Mahlke, *A Framework for Balancing Control Flow and Predication*, MICRO-30, 1997.
+
+use crate::mir::liveness::Liveness;
+use crate::mir::{Function, Name, Operand, Operation, Predicated, Virtual};
+use ir::{EntitySet, Loc};
+use isa::Branch;
+use rustc_hash::FxHashSet;
+
+/// Operations of a side.
+const MOST: usize = 32;
+/// The share of executions that are mispredicted, where no profile says how often the sides are taken.
+const MISPREDICTED: f64 = 0.1;
+
+/// The terms on which branches are converted.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Terms {
+    /// Places of conditions whose branches the source wants converted.
+    pub asked: Vec<Loc>,
+    /// All others that gain by the cost.
+    pub gaining: bool,
+    /// The weights of blocks were counted.
+    pub counted: bool,
+    /// Cycles that a misprediction costs.
+    pub penalty: f64,
+}
+
+/// A branch that was converted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Conversion {
+    /// Its condition.
+    pub loc: Loc,
+    pub asked: bool,
+    /// Cycles of an execution before and after, an estimate.
+    pub before: f64,
+    pub after: f64,
+    /// Operations that are fetched on both ways now.
+    pub operations: u32,
+}
+
+/// Why a branch of which the source asks it is not converted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Kept {
+    #[error("its sides do not meet again in one place, or others come into them")]
+    Shape,
+    #[error("a side calls, returns, or holds another branch that stays")]
+    Branch,
+    #[error("a side has {operations} operations, more than {MOST}")]
+    Large { operations: u32 },
+    #[error("a side writes a register that has its place already")]
+    Fixed,
+    #[error("a condition in a side is needed elsewhere, or is made of several")]
+    Condition,
+    #[error("the converted code does something else: this is a fault of ours")]
+    Unsound,
+}
+
+/// A block whose branch leads to one or two sides that meet in one place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Hammock {
+    head: u32,
+    /// The branch, and an unconditional jump behind it.
+    branch: usize,
+    guard: Virtual,
+    /// Taken, and not.
+    sides: [Option<u32>; 2],
+    join: u32,
+}
+
+/// The judgement of a target: cycles of an execution of some blocks, the first first, and a checker.
+#[allow(missing_debug_implementations)]
+pub struct Judge<'a, T: Predicated> {
+    pub cycles: &'a dyn Fn(&Function<T>, &[u32]) -> f64,
+    /// By the function before and behind it, the head and the join; what it finds wrong stays.
+    pub check: &'a dyn Fn(&Function<T>, &Function<T>, u32, u32) -> bool,
+}
+
+/// Converts branches of blocks whose cycles are not decided.
+pub fn convert<T: Predicated>(
+    function: &mut Function<T>,
+    terms: &Terms,
+    judge: &Judge<'_, T>,
+) -> (Vec<Conversion>, Vec<(Loc, Kept)>) {
+    let mut done = Vec::new();
+    let mut kept = Vec::new();
+    if terms.asked.is_empty() && !terms.gaining {
+        return (done, kept);
+    }
+    let mut again = true;
+    while std::mem::take(&mut again) {
+        kept.clear();
+        for head in (0..function.blocks.len() as u32).rev() {
+            let Some((branch, _)) = conditional(function, head) else {
+                continue;
+            };
+            let loc = function.blocks[head as usize].operations[branch].loc;
+            let asked = terms
+                .asked
+                .iter()
+                .any(|place| place.span == loc.span && place.site == loc.site);
+            if !asked && !terms.gaining {
+                continue;
+            }
+            match attempt(function, head, asked, terms, judge) {
+                Ok(Some((after, conversion, join))) => {
+                    if (judge.check)(function, &after, head, join) {
+                        *function = after;
+                        straighten(function, head, join);
+                        done.push(conversion);
+                        again = true;
+                    } else {
+                        kept.push((loc, Kept::Unsound));
+                    }
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    if asked {
+                        kept.push((loc, why));
+                    }
+                }
+            }
+        }
+    }
+    (done, kept)
+}
+
+/// The last conditional jump of a block, behind which at most one other jump stands, and its guard.
+fn conditional<T: Predicated>(function: &Function<T>, block: u32) -> Option<(usize, Virtual)> {
+    let data = &function.blocks[block as usize];
+    if !data.cycles.is_empty() {
+        return None;
+    }
+    let last = data.operations.len().checked_sub(1)?;
+    let at = match data.operations[last].predicate {
+        Some(_) => last,
+        None => last.checked_sub(1)?,
+    };
+    let jump = |at: usize| data.operations[at].branch() == Some(Branch::Jump);
+    let branch = &data.operations[at];
+    let guard = branch.predicate?;
+    (jump(at) && jump(last) && branch.executes_where_held()).then_some((at, guard))
+}
+
+fn target<T: Predicated>(operation: &Operation<T>) -> Option<u32> {
+    let mut blocks = operation.sources.iter().filter_map(|source| match source {
+        Operand::Block(to) => Some(*to),
+        _ => None,
+    });
+    blocks.next().filter(|_| blocks.next().is_none())
+}
+
+/// The blocks from which control comes to each block.
+fn comes_from<T: Predicated>(function: &Function<T>) -> Vec<Vec<u32>> {
+    let mut out = vec![Vec::new(); function.blocks.len()];
+    for block in 0..function.blocks.len() as u32 {
+        for next in function.successors(block) {
+            out[next as usize].push(block);
+        }
+    }
+    out
+}
+
+fn hammock<T: Predicated>(function: &Function<T>, head: u32) -> Result<Hammock, Kept> {
+    let (branch, guard) = conditional(function, head).ok_or(Kept::Shape)?;
+    let operations = &function.blocks[head as usize].operations;
+    let taken = target(&operations[branch]).ok_or(Kept::Shape)?;
+    let other = match operations.get(branch + 1) {
+        Some(jump) => target(jump).ok_or(Kept::Shape)?,
+        None => head + 1,
+    };
+    let before = comes_from(function);
+    // A side that control leaves in one direction only.
+    let side = |block: u32| -> Option<u32> {
+        let lone = before.get(block as usize)? == &[head];
+        let next = function.successors(block);
+        match (lone && block != 0, next.as_slice()) {
+            (true, [to]) if *to != block && *to != head => Some(*to),
+            _ => None,
+        }
+    };
+    if taken == other {
+        return Err(Kept::Shape);
+    }
+    let (sides, join) = match (side(taken), side(other)) {
+        (Some(to), _) if to == other => ([Some(taken), None], other),
+        (_, Some(to)) if to == taken => ([None, Some(other)], taken),
+        (Some(to), Some(also)) if to == also => ([Some(taken), Some(other)], to),
+        _ => return Err(Kept::Shape),
+    };
+    Ok(Hammock {
+        head,
+        branch,
+        guard,
+        sides,
+        join,
+    })
+}
+
+/// The operations of a side without the jump at its end.
+fn body<T: Predicated>(function: &Function<T>, side: u32) -> Result<&[Operation<T>], Kept> {
+    let block = &function.blocks[side as usize];
+    if !block.cycles.is_empty() {
+        return Err(Kept::Branch);
+    }
+    let operations = match block.operations.split_last() {
+        Some((last, rest)) if last.branch() == Some(Branch::Jump) && last.predicate.is_none() => {
+            rest
+        }
+        _ => &block.operations[..],
+    };
+    if operations
+        .iter()
+        .any(|operation| operation.branch().is_some())
+    {
+        return Err(Kept::Branch);
+    }
+    if operations.len() > MOST {
+        return Err(Kept::Large {
+            operations: operations.len() as u32,
+        });
+    }
+    Ok(operations)
+}
+
+/// The converted function, where that is asked for or gains.
+#[allow(clippy::type_complexity)]
+fn attempt<T: Predicated>(
+    function: &Function<T>,
+    head: u32,
+    asked: bool,
+    terms: &Terms,
+    judge: &Judge<'_, T>,
+) -> Result<Option<(Function<T>, Conversion, u32)>, Kept> {
+    let found = hammock(function, head)?;
+    let liveness = Liveness::of(function);
+    let mut after = function.clone();
+    let loc = function.blocks[head as usize].operations[found.branch].loc;
+    let mut operations = function.blocks[head as usize].operations[..found.branch].to_vec();
+    let (yes, no) = predicates(&mut after, &mut operations, found.guard, loc);
+    let bodies: Vec<&[Operation<T>]> = found
+        .sides
+        .iter()
+        .flatten()
+        .map(|&side| body(function, side))
+        .collect::<Result<_, _>>()?;
+    let added: usize = bodies.iter().map(|side| side.len()).sum();
+    // The other side's operations come behind: what they read at their start must not change.
+    let order = [(1, no, 0), (0, yes, 1)];
+    for (number, guard, other) in order {
+        let Some(side) = found.sides[number] else {
+            continue;
+        };
+        let behind = match (number, found.sides[other]) {
+            (1, Some(other)) => liveness.at_start(other),
+            _ => liveness.at_start(found.join),
+        };
+        let mut live = behind.clone();
+        live.insert(yes);
+        live.insert(no);
+        guarded(
+            function,
+            body(function, side)?,
+            guard,
+            &live,
+            &mut operations,
+        )?;
+    }
+    let weight = |block: u32| function.blocks[block as usize].weight;
+    let entered = weight(head).max(f64::MIN_POSITIVE);
+    let share = |side: Option<u32>| side.map(|side| (weight(side) / entered).clamp(0.0, 1.0));
+    let taken = share(found.sides[0])
+        .or(share(found.sides[1]).map(|share| 1.0 - share))
+        .filter(|_| terms.counted);
+    let mispredicted = taken.map_or(MISPREDICTED, |taken| taken.min(1.0 - taken));
+    operations.push(T::jump(found.join).at(loc));
+    after.blocks[head as usize].operations = operations;
+    for &side in found.sides.iter().flatten() {
+        let block = &mut after.blocks[side as usize];
+        block.operations.clear();
+        block.weight = 0.0;
+    }
+    let ways: Vec<u32> = [Some(head)]
+        .into_iter()
+        .chain(found.sides)
+        .flatten()
+        .collect();
+    let before = (judge.cycles)(function, &ways);
+    let conversion = Conversion {
+        loc,
+        asked,
+        before: before + mispredicted * terms.penalty,
+        after: (judge.cycles)(&after, &[head]),
+        operations: added as u32,
+    };
+    if !asked && conversion.after >= conversion.before {
+        return Ok(None);
+    }
+    Ok(Some((after, conversion, found.join)))
+}
+
+/// The predicates of the taken side and of the other one: those of the compare, or made of the guard behind it.
+fn predicates<T: Predicated>(
+    function: &mut Function<T>,
+    operations: &mut Vec<Operation<T>>,
+    guard: Virtual,
+    loc: Loc,
+) -> (Virtual, Virtual) {
+    let writers: Vec<usize> = (0..operations.len())
+        .filter(|&at| operations[at].writes().any(|register| register == guard))
+        .collect();
+    if let [.., at] = writers[..] {
+        let compare = &operations[at];
+        let fits =
+            T::is_compare(compare) && !T::is_parallel(compare) && compare.predicate.is_none();
+        if fits {
+            let mut targets = compare.targets.clone();
+            if targets.len() == 1 {
+                targets.push(Operand::fixed(T::UNREAD));
+            }
+            let first = targets[0].virtual_register() == Some(guard);
+            let other = &mut targets[usize::from(first)];
+            let complement = match other.virtual_register() {
+                Some(register) => {
+                    let mut behind = operations[at + 1..].iter();
+                    let kept = behind.all(|one| one.writes().all(|written| written != register));
+                    kept.then_some(register)
+                }
+                None if *other == Operand::fixed(T::UNREAD) => {
+                    let fresh = function.register(T::GUARD);
+                    *other = Operand::register(fresh);
+                    Some(fresh)
+                }
+                None => None,
+            };
+            if let Some(complement) = complement {
+                operations[at].targets = targets;
+                return (guard, complement);
+            }
+        }
+    }
+    let [yes, no] = [T::GUARD; 2].map(|class| function.register(class));
+    let number = function.register(T::GENERAL);
+    let targets = [Operand::register(yes), Operand::register(no)];
+    let made = T::conjunction(guard, None, number, targets);
+    operations.extend(made.into_iter().map(|one| Operation { loc, ..one }));
+    (yes, no)
+}
+
+/// Adds the operations of a side under its guard; those without an effect execute always where nothing reads their targets on
+/// other ways: `live` are the registers that these read.
+fn guarded<T: Predicated>(
+    function: &Function<T>,
+    side: &[Operation<T>],
+    guard: Virtual,
+    live: &EntitySet<Virtual>,
+    out: &mut Vec<Operation<T>>,
+) -> Result<(), Kept> {
+    // Predicates that are false where the side does not execute.
+    let mut own: FxHashSet<Virtual> = FxHashSet::default();
+    for operation in side {
+        let mut fixed = operation.targets.iter().filter_map(|target| match target {
+            Operand::Register(Name::Fixed(register)) => Some(*register),
+            _ => None,
+        });
+        if fixed.any(|register| register != T::UNREAD) {
+            return Err(Kept::Fixed);
+        }
+        let free = operation.writes().all(|register| !live.contains(&register));
+        let mut operation = operation.clone();
+        match operation.predicate {
+            None if T::is_pure(&operation) && free => {}
+            None if T::is_compare(&operation) => {
+                if T::is_parallel(&operation) || !free {
+                    return Err(Kept::Condition);
+                }
+                own.extend(operation.writes());
+                operation.mnemonic = T::unconditional(operation.mnemonic);
+                operation.predicate = Some(guard);
+            }
+            None => {
+                // A guard that is made in another way is not cleared.
+                if operation
+                    .writes()
+                    .any(|register| T::is_guard(function.class(register)))
+                {
+                    return Err(Kept::Condition);
+                }
+                operation.predicate = Some(guard);
+            }
+            Some(inner) if own.contains(&inner) => {
+                if T::is_compare(&operation) {
+                    if T::is_parallel(&operation) || !operation.is_certain() || !free {
+                        return Err(Kept::Condition);
+                    }
+                    own.extend(operation.writes());
+                }
+            }
+            Some(_) => return Err(Kept::Condition),
+        }
+        out.push(operation);
+    }
+    Ok(())
+}
+
+/// A join to which only the head leads becomes a part of it.
+fn straighten<T: Predicated>(function: &mut Function<T>, head: u32, join: u32) {
+    let before = comes_from(function);
+    let reached = reached(function);
+    let mut comes = before[join as usize]
+        .iter()
+        .filter(|&&from| reached[from as usize]);
+    let lone = comes.next() == Some(&head) && comes.next().is_none();
+    let decided = !function.blocks[join as usize].cycles.is_empty();
+    if !lone || decided || join == head || join == 0 {
+        return;
+    }
+    let falls = {
+        let operations = &function.blocks[join as usize].operations;
+        !operations.last().is_some_and(Operation::leaves)
+    };
+    let mut moved = std::mem::take(&mut function.blocks[join as usize].operations);
+    let weight = std::mem::replace(&mut function.blocks[join as usize].weight, 0.0);
+    let block = &mut function.blocks[head as usize];
+    let jump = block.operations.pop();
+    block.operations.append(&mut moved);
+    block.weight = block.weight.max(weight);
+    // What falls through goes where the join did.
+    if let (true, Some(mut jump)) = (falls, jump) {
+        jump.sources = vec![Operand::Block(join + 1)];
+        block.operations.push(jump);
+    }
+}
+
+fn reached<T: Predicated>(function: &Function<T>) -> Vec<bool> {
+    let mut out = vec![false; function.blocks.len()];
+    let mut open = vec![0];
+    while let Some(block) = open.pop() {
+        if let Some(known) = out.get_mut(block as usize)
+            && !std::mem::replace(known, true)
+        {
+            open.extend(function.successors(block));
+        }
+    }
+    out
+}
