@@ -136,6 +136,23 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     }
     let complete = u8::from(left_out + unsound > 0);
     let chosen = emitted_items;
+    // Whoever asks for predicates is told where there are none.
+    let line = |name: &str, loc: Loc| {
+        chosen.iter().find_map(|(item, module)| {
+            let own = module.functions.first()?;
+            (own.name.as_str() == name).then(|| place(&db, file, *item, own, loc))?
+        })
+    };
+    for function in &emitted.functions {
+        for (loc, why) in &function.kept {
+            let at = match line(&function.name, *loc) {
+                Some((line, column)) => format!(":{line}:{column}"),
+                None => String::new(),
+            };
+            let (file, name) = (args.file.display(), &function.name);
+            eprintln!("{file}{at}: a branch of `{name}` stays: {why}");
+        }
+    }
     if chosen.is_empty() {
         return Ok(complete);
     }
@@ -154,7 +171,22 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
             let functions: Vec<Value> = emitted
                 .functions
                 .iter()
-                .map(|one| json!({ "name": one.name.as_str(), "frame": one.frame, "spilled": one.spilled }))
+                .map(|function| {
+                    let converted = function.converted.iter().map(|made| {
+                        json!({
+                            "line": line(&function.name, made.loc).map(|place| place.0),
+                            "before": made.before,
+                            "after": made.after,
+                            "operations": made.operations,
+                        })
+                    });
+                    json!({
+                        "name": function.name.as_str(),
+                        "frame": function.frame,
+                        "spilled": function.spilled,
+                        "converted": converted.collect::<Vec<Value>>(),
+                    })
+                })
                 .collect();
             let row = json!({
                 "version": 1,

@@ -6,6 +6,7 @@
 
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language, own_items};
+use codegen::predicate::hammocks::{Conversion, Kept};
 use codegen::refusal::{Refusal, Refused};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use codegen::target::ia64::pipeline::{self, LoopReport, Reason};
@@ -77,6 +78,25 @@ pub fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopRepo
     let table = db::processor(db, program::settings(db, file));
     let found = examine(module, table.epic()?, &options(db, file));
     found.refused.is_empty().then_some(found.loops)
+}
+
+/// The branches of a module's first function that became predicates, and those that did not although the source asks it; `weights`
+/// say by block how often each runs. `None`: it has no code.
+pub fn conversions(
+    db: &dyn Db,
+    file: File,
+    module: &Module,
+    weights: Option<Vec<f64>>,
+) -> Option<(Vec<Conversion>, Vec<(Loc, Kept)>)> {
+    let table = db::processor(db, program::settings(db, file));
+    let options = Options {
+        weights,
+        bundles: false,
+        ..options(db, file)
+    };
+    let emitted = emit(module, table.epic()?, &options).ok()?;
+    let first = emitted.functions.into_iter().next()?;
+    Some((first.converted, first.kept))
 }
 
 /// Returns true if the editor speaks of processors with explicit groups: somebody named one.

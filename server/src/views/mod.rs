@@ -7,6 +7,7 @@ pub mod assembly;
 pub mod branches;
 pub mod code;
 pub mod completion;
+pub mod conversion;
 pub mod costs;
 pub mod diagnostics;
 pub mod fixes;

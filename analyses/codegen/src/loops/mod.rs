@@ -109,6 +109,21 @@ pub fn loop_at(function: &Function, offset: u32) -> Option<&Stmt> {
     found
 }
 
+/// The innermost `if` whose head holds an offset.
+#[must_use]
+pub fn branch_at(function: &Function, offset: u32) -> Option<&Stmt> {
+    let mut found: Option<&Stmt> = None;
+    each_statement(function, &mut |statement| {
+        if let StmtKind::If { then, .. } = &statement.kind
+            && statement.span.start <= offset
+            && offset < then.span.start
+        {
+            found = Some(statement);
+        }
+    });
+    found
+}
+
 /// Returns true if a position that is told of a loop's head is of this one.
 #[must_use]
 pub fn is_head(statement: &Stmt, start: u32) -> bool {

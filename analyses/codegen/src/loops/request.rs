@@ -1,4 +1,5 @@
-//! Lines above a loop that ask something of it: `#pragma lockstep pipeline(word)`, `#pragma GCC unroll 4`.
+//! Lines above a loop or an `if` that ask something of it: `#pragma lockstep pipeline(word)`, `#pragma GCC unroll 4`,
+//! `#pragma lockstep if_convert`.
 //!
 //! ```text
 //! while (s[i]) i++;    ->    #pragma lockstep pipeline(or_andcm)
@@ -16,6 +17,8 @@ use syntax::c_family::ast::{Attribute, Stmt};
 pub enum Pragma {
     Pipeline,
     Unroll,
+    /// Of an `if`.
+    IfConvert,
 }
 
 impl Pragma {
@@ -23,6 +26,7 @@ impl Pragma {
         match self {
             Pragma::Pipeline => "pipeline",
             Pragma::Unroll => "unroll",
+            Pragma::IfConvert => "if_convert",
         }
     }
 }

@@ -397,14 +397,14 @@ impl Preprocessor<'_> {
     }
 }
 
-/// `unroll`, `unroll N`, `unroll(N)`, `nounroll`, `pack_matrix(ORDER)`, `lockstep pipeline(WORD)`, `ivdep` and its like as
-/// tokens for the parser; nothing for every other pragma.
+/// `unroll`, `unroll N`, `unroll(N)`, `nounroll`, `pack_matrix(ORDER)`, `lockstep pipeline(WORD)`, `lockstep if_convert`, `ivdep` and its
+/// like as tokens for the parser; nothing for every other pragma.
 pub(super) fn pragma_tokens(tokens: Vec<PpToken>, place: Place) -> Vec<PpToken> {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.spelling());
     let (name, skipped) = match (word(0), word(1)) {
         ("unroll" | "nounroll", _) => (tokens[0].text.clone(), 1),
         ("GCC" | "clang" | "nv", "unroll") => (tokens[1].text.clone(), 2),
-        ("lockstep", "pipeline") => (tokens[1].text.clone(), 2),
+        ("lockstep", "pipeline" | "if_convert") => (tokens[1].text.clone(), 2),
         ("unroll_completely", _) => (SmolStr::new_static("unroll"), 1),
         ("pack_matrix", _) => (tokens[0].text.clone(), 1),
         // What else they say is of vectors.

@@ -108,7 +108,9 @@ impl Context<'_> {
                 if let Some(first) = initializer {
                     self.statement(first, false);
                 }
-                let flatten = statement.attributes.iter().any(|a| a.name == "flatten");
+                let words = ["flatten", "if_convert"];
+                let mut attributes = statement.attributes.iter();
+                let flatten = attributes.any(|a| words.contains(&a.name.as_str()));
                 let kind = match flatten {
                     true => BranchKind::Flattened,
                     false => BranchKind::If,

@@ -1,0 +1,156 @@
+//! The action that makes predicates of a branch of C on a processor that has them: `#pragma lockstep if_convert` above the `if`,
+//! which `emit` and the code beside the source obey.
+
+use super::model::{Action, Doing, edited};
+use crate::db::{self, Db, File, Item};
+use crate::derive::loops::{are_shown, conversions};
+use crate::derive::versions::{executions, with_source};
+use crate::program::{self, Language};
+use codegen::loops::{Pragma, branch_at, pragma_of, with_pragma, without_pragma};
+use codegen::predicate::hammocks::Conversion;
+use codegen::specialize::source::{Source, function_at};
+use ir::{Function, Site};
+use syntax::Span;
+use syntax::c_family::ast::{Condition, Stmt, StmtKind};
+
+const ID: &str = "if-convert-region";
+const REMOVE: &str = "remove-if-convert";
+const LINE: &str = "#pragma lockstep if_convert";
+
+/// The branch whose head is at a place, as predicates, or the reason why it stays a branch.
+pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    let mut out = Vec::new();
+    if file.language(db) != Language::C || !are_shown(db, file) {
+        return out;
+    }
+    let Some((place, item)) = program::item_at(db, file, range.start) else {
+        return out;
+    };
+    if !item.holds(db).code {
+        return out;
+    }
+    let parsed = db::parsed(db, item);
+    with_source(db, file, item, place, parsed, |source| {
+        let inside = range.start.saturating_sub(place.start);
+        let function = function_at(parsed, inside);
+        let Some(statement) = function.and_then(|function| branch_at(function, inside)) else {
+            return;
+        };
+        out.extend(match pragma_of(statement, Pragma::IfConvert) {
+            Some(known) => without_pragma(source, known).ok().map(|edit| {
+                let mut action = Action::rewrite(REMOVE, "Leave it a branch".to_owned());
+                action.what = Doing::Edit(vec![edit]);
+                action
+            }),
+            None => Some(converted(db, file, item, source, statement)),
+        });
+    });
+    out
+}
+
+fn converted(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    source: &Source<'_>,
+    statement: &Stmt,
+) -> Action {
+    let mut action = Action::rewrite(ID, "If-convert the branch".to_owned());
+    let tried = attempt(db, file, item, source, statement);
+    match tried {
+        Ok((edit, made)) => {
+            action.title = format!(
+                "If-convert the branch: {} cycles for {} (estimate for {})",
+                tenths(made.after),
+                tenths(made.before),
+                db::processor(db, program::settings(db, file)).name
+            );
+            action.effect = format!(
+                "no branch is left to mispredict; {} operations are fetched on both ways",
+                made.operations
+            );
+            if let Some(row) = counted(db, item, statement) {
+                action.effect = format!("{row}; {}", action.effect);
+            }
+            if made.after >= made.before {
+                action.effect += "; it gains nothing by the estimate";
+            }
+            action.what = Doing::Edit(vec![edit]);
+        }
+        Err(reason) => {
+            action.quiet = true;
+            action.effect.clone_from(&reason);
+            action.what = Doing::Refused { reason };
+        }
+    }
+    action
+}
+
+fn tenths(cycles: f64) -> String {
+    let text = format!("{cycles:.1}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+/// The edit, and what comes of it in the code.
+fn attempt(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    source: &Source<'_>,
+    statement: &Stmt,
+) -> Result<(codegen::loops::Edit, Conversion), String> {
+    let lost = || "the branch is not found in the changed text".to_owned();
+    let StmtKind::If {
+        condition: Condition::Expr(condition),
+        ..
+    } = &statement.kind
+    else {
+        return Err("its condition declares a variable".to_owned());
+    };
+    let edit = with_pragma(source, statement, Pragma::IfConvert, LINE);
+    let edit = edit.map_err(|refusal| refusal.to_string())?;
+    let text = edited(source.text, std::slice::from_ref(&edit)).ok_or_else(lost)?;
+    let rewritten = program::rewritten(db, item, &text).ok_or_else(lost)?;
+    let module = &rewritten.lowered.first().ok_or_else(lost)?.module;
+    let function = module.functions.first().ok_or_else(lost)?;
+    // The line above moves all that is behind it.
+    let grown = edit.1.len() as u32 - (edit.0.end - edit.0.start);
+    let before = edit.0.start.saturating_sub(source.start) <= condition.span.start;
+    let moved = source.start + condition.span.start + if before { grown } else { 0 };
+    let start = moved.checked_sub(rewritten.start).ok_or_else(lost)?;
+    let weights = weights(db, item, function);
+    let (made, kept) = conversions(db, file, module, weights)
+        .ok_or_else(|| "the function has no code for this processor".to_owned())?;
+    let here = |loc: ir::Loc| loc.site == Site(0) && loc.span.start == start;
+    if let Some(made) = made.into_iter().find(|made| here(made.loc)) {
+        return Ok((edit, made));
+    }
+    Err(match kept.into_iter().find(|(loc, _)| here(*loc)) {
+        Some((_, why)) => format!("it stays a branch: {why}"),
+        None => "the code has no such branch: its loop is pipelined, it is part of another condition, or a constant decides it".to_owned(),
+    })
+}
+
+/// How often each block runs by the profile, where it has the same blocks.
+fn weights(db: &dyn Db, item: Item<'_>, function: &Function) -> Option<Vec<f64>> {
+    let before = db::lowered(db, item).first()?.module.functions.first()?;
+    if before.blocks.len() != function.blocks.len() {
+        return None;
+    }
+    let known = executions(db, item, before)?;
+    Some(known.values().copied().collect())
+}
+
+/// What the profile says of the branch.
+fn counted(db: &dyn Db, item: Item<'_>, statement: &Stmt) -> Option<String> {
+    let StmtKind::If { then, .. } = &statement.kind else {
+        return None;
+    };
+    let mut rows = db::branches(db, item).iter();
+    let row =
+        rows.find(|row| statement.span.start <= row.span.start && row.span.end <= then.span.start)?;
+    Some(format!(
+        "{} of {} executions were mispredicted in the profiled runs",
+        row.counts.mispredicted, row.counts.executed
+    ))
+}
