@@ -13,8 +13,8 @@
 //! nobody reads on the other way executes always, which frees it from the compare; the rest goes under a predicate. A compare
 //! in a side clears its targets where the side does not execute (`unc`), so that what stands under them stays as it is.
 //!
-//! Cost: the cycles of the block as it is packed, against those of the ways weighted by their frequency, and of mispredicted
-//! branches. Each conversion removes a branch, so that it ends.
+//! Cost: the cycles of the block, against those of the ways weighted by their frequency, and of mispredicted branches; where
+//! frequencies are not known, against the shortest way. Each conversion removes a branch, so that it ends.
 //!
 //! Not converted: sides with calls, returns or further branches, with fixed registers, parallel compares, or operations under
 //! predicates that come from elsewhere.
@@ -300,12 +300,14 @@ fn attempt<T: Predicated>(
         block.operations.clear();
         block.weight = 0.0;
     }
-    let ways: Vec<u32> = [Some(head)]
-        .into_iter()
-        .chain(found.sides)
-        .flatten()
-        .collect();
-    let before = (judge.cycles)(function, &ways);
+    let before = match terms.counted {
+        true => {
+            let ways = [Some(head)].into_iter().chain(found.sides);
+            (judge.cycles)(function, &ways.flatten().collect::<Vec<u32>>())
+        }
+        // Where nobody knows which way is the usual one, it may be the shortest.
+        false => shortest(function, &found, judge),
+    };
     let conversion = Conversion {
         loc,
         asked,
@@ -317,6 +319,20 @@ fn attempt<T: Predicated>(
         return Ok(None);
     }
     Ok(Some((after, conversion, found.join)))
+}
+
+/// Cycles of the shortest way through a hammock.
+fn shortest<T: Predicated>(function: &Function<T>, found: &Hammock, judge: &Judge<'_, T>) -> f64 {
+    let mut always = function.clone();
+    let entered = always.blocks[found.head as usize].weight;
+    for &side in found.sides.iter().flatten() {
+        always.blocks[side as usize].weight = entered;
+    }
+    let ways = found.sides.iter().map(|side| {
+        let way: Vec<u32> = [Some(found.head), *side].into_iter().flatten().collect();
+        (judge.cycles)(&always, &way)
+    });
+    ways.fold(f64::INFINITY, f64::min)
 }
 
 /// The predicates of the taken side and of the other one: those of the compare, or made of the guard behind it.
