@@ -483,8 +483,14 @@ pub(super) enum ProfileCommand {
 
 #[derive(Args, Debug)]
 pub(super) struct ProfileImportArgs {
-    /// Table of counts as comma-separated values
+    /// Table of counts as comma-separated values; with `--gcov` or `--llvm-cov` the source
     pub(super) file: Option<PathBuf>,
+    /// Report of gcov about the source: what `gcov --json-format -b` or `gcov -b -c` wrote
+    #[arg(long, value_name = "FILE.gcov", conflicts_with_all = ["counters", "llvm_cov"])]
+    pub(super) gcov: Option<PathBuf>,
+    /// Report about the source: what `llvm-cov export BINARY -instr-profile=FILE.profdata` printed
+    #[arg(long, value_name = "EXPORT.json", conflicts_with = "counters")]
+    pub(super) llvm_cov: Option<PathBuf>,
     /// Source file to which the counts belong
     #[arg(long)]
     pub(super) source: Option<PathBuf>,

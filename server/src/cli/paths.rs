@@ -34,8 +34,10 @@ pub(super) fn paths(args: &PathsArgs) -> Result<u8, CliError> {
                     item.rows.iter().map(|row| {
                         json!({
                             "item": item.name.as_str(),
-                            "count": row.count,
-                            "share": row.share,
+                            "count": row.count.is_exact().then_some(row.count.least),
+                            "at_least": row.count.least,
+                            "at_most": row.count.most,
+                            "share": row.count.is_exact().then_some(row.share[0]),
                             "again": row.again,
                             "lines": row.lines,
                         })
@@ -49,6 +51,8 @@ pub(super) fn paths(args: &PathsArgs) -> Result<u8, CliError> {
                         "item": item.name.as_str(),
                         "entries": item.entries,
                         "possible": item.possible,
+                        "edges_alone": item.edges_alone,
+                        "cut": item.cut,
                         "lost": item.lost,
                         "exact": item.exact,
                         "partly_dead": item.dead.iter().map(|row| json!({

@@ -186,6 +186,18 @@ fn import(args: &ProfileImportArgs) -> Result<u8, CliError> {
     {
         return probes::import(args, &probes, map, raw);
     }
+    let report = args.gcov.as_ref().or(args.llvm_cov.as_ref());
+    if let Some(report) = report {
+        let (report, source) = (report.clone(), args.source.as_ref().or(args.file.as_ref()));
+        let source = source.cloned().ok_or_else(|| {
+            CliError::Usage("the source that the report is about: `profile import FILE.c`".into())
+        })?;
+        let from = match args.gcov {
+            Some(_) => counts::From::Gcov { report, source },
+            None => counts::From::Llvm { report, source },
+        };
+        return import_from(args, &from);
+    }
     let from = match (&args.counters, &args.map, &args.file) {
         (Some(raw), Some(map), _) => counts::From::Counters {
             raw: raw.clone(),
@@ -204,8 +216,12 @@ fn import(args: &ProfileImportArgs) -> Result<u8, CliError> {
             "--source names the file that was counted".into(),
         ));
     }
-    let read = counts::read(&from).map_err(CliError::Usage)?;
-    let source = args.source.clone().or_else(|| read.source(&from));
+    import_from(args, &from)
+}
+
+fn import_from(args: &ProfileImportArgs, from: &counts::From) -> Result<u8, CliError> {
+    let read = counts::read(from).map_err(CliError::Usage)?;
+    let source = args.source.clone().or_else(|| read.source(from));
     let Some(source) = source else {
         return Err(CliError::Usage(
             "--source names the file that was counted".into(),
@@ -213,7 +229,7 @@ fn import(args: &ProfileImportArgs) -> Result<u8, CliError> {
     };
     let mut db = Database::default();
     let file = input::open(&mut db, &source, &args.analysis)?;
-    let imported = counts::import(&db, file, &from, &read).map_err(CliError::Usage)?;
+    let imported = counts::import(&db, file, from, &read).map_err(CliError::Usage)?;
     for lost in &imported.lost {
         eprintln!("lockstep: {lost}");
     }

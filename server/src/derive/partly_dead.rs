@@ -17,7 +17,7 @@ use codegen::specialize::source::{Rejection, Source, function_at, functions_of, 
 use facts::Scope;
 use facts::cost::Machine;
 use facts::partial_dead::Prices;
-use facts::paths::{Unread, unread};
+use facts::paths::Unread;
 use ir::{BindingKind, Function, Inst, Op, Site, ValueDef};
 use smol_str::SmolStr;
 use syntax::{FileId, Span};
@@ -73,8 +73,8 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<DeadRow> {
 
 fn of_part(part: &Part<'_>, known: &Known, machine: &Machine) -> Vec<DeadRow> {
     let function = part.function;
-    let counts = unread(function, &known.numbers, &known.found.profile);
-    let entries = known.found.profile.entries(&known.numbers);
+    let counts = known.unread(function);
+    let entries = known.entries();
     let mut out = Vec::new();
     for binding in &function.bindings {
         if binding.kind == BindingKind::Read || binding.loc.site != Site(0) {
@@ -110,7 +110,7 @@ fn of_part(part: &Part<'_>, known: &Known, machine: &Machine) -> Vec<DeadRow> {
             counts,
             price: price(function, machine, |inst| insts.contains(&inst)),
             entries,
-            exact: known.found.exact,
+            exact: known.exact(),
             moved: None,
         });
     }
@@ -191,6 +191,8 @@ pub(super) const fn is_written(language: Language) -> bool {
 /// An edit that moves a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {
+    /// The profile counts edges alone, which does not tell how often copies would be executed.
+    pub edges_alone: bool,
     pub plan: Plan,
     /// What an execution costs: cycles of a warp, of functions without lanes those until the result is there; an estimate.
     pub price: f64,
@@ -254,11 +256,16 @@ fn attempt(
     let known = part.and_then(|part| known_paths(db, item, part.function));
     let machine = program::costs_of(db, file);
     let price = part.map_or(1.0, |part| price_of(part.function, machine, candidate));
-    let recorded = part.zip(known.as_ref()).map(|(part, known)| Recorded {
-        function: part.function,
-        numbers: &known.numbers,
-        profile: &known.found.profile,
+    let recorded = part.zip(known.as_ref()).and_then(|(part, known)| {
+        Some(Recorded {
+            function: part.function,
+            numbers: &known.numbers,
+            profile: known.profile()?,
+        })
     });
+    let edges_alone = known
+        .as_ref()
+        .is_some_and(|known| known.profile().is_none());
     let parts_lanes = |condition: Span| parts_lanes(part.as_ref(), condition);
     let plan = plan(
         source,
@@ -280,7 +287,8 @@ fn attempt(
         price,
         machine: machine.name.clone(),
         lanes: source.language != ir::Language::C,
-        exact: known.is_none_or(|known| known.found.exact),
+        exact: known.is_none_or(|known| known.exact()),
+        edges_alone,
     })
 }
 

@@ -6,9 +6,12 @@ use super::pressure::outer;
 use super::zeros::{self, FileProfile, UnusableProfile, file_profile};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, is_named, items_to_show};
-use facts::paths::{Path, PathGraph, PathNumbers, PathRefusal, Start, Unread};
-use facts::values::stored::{FoundPaths, StoredItem, found_paths};
-use ir::{Block, Function, Loc, Op};
+use facts::paths::bounds::{CountBounds, RankedBy, ranked};
+use facts::paths::{
+    Path, PathGraph, PathNumbers, PathProfile, PathRefusal, Start, Unread, unread, unread_at_least,
+};
+use facts::values::stored::{FoundEdges, FoundPaths, StoredItem, found_edges, found_paths};
+use ir::{Block, EntityVec, Function, Inst, Loc, Op};
 use smol_str::SmolStr;
 use std::path::PathBuf;
 use syntax::{FileId, Span};
@@ -17,9 +20,9 @@ use syntax::{FileId, Span};
 #[derive(Clone, PartialEq, Debug)]
 pub struct PathRow {
     /// Times that a lane took it.
-    pub count: u64,
-    /// Of all that were taken, from 0 to 1.
-    pub share: f64,
+    pub count: CountBounds,
+    /// Of all that were taken, from 0 to 1: at least and at most.
+    pub share: [f64; 2],
     /// It begins with another iteration of a loop.
     pub again: bool,
     /// Lines of the file in the order in which they are come to, from 1.
@@ -38,6 +41,10 @@ pub struct ItemPaths {
     pub rows: Vec<PathRow>,
     /// Ways that there are.
     pub possible: u64,
+    /// Edges alone were counted: counts of paths are bounds, and rows are those of paths that may have been taken.
+    pub edges_alone: bool,
+    /// There are more paths than the rows have, which may have been taken.
+    pub cut: bool,
     /// Times that lanes took ways that are not found in the code as it is now.
     pub lost: u64,
     /// The code is the one that was profiled.
@@ -61,7 +68,55 @@ pub struct PartlyDead {
 /// The paths that are known of a function.
 pub(super) struct Known {
     pub(super) numbers: PathNumbers,
-    pub(super) found: FoundPaths,
+    taken: Taken,
+}
+
+enum Taken {
+    Paths(FoundPaths),
+    /// Edges alone were counted.
+    Edges(FoundEdges),
+}
+
+impl Known {
+    fn of(stored: &StoredItem, function: &Function, numbers: PathNumbers) -> Option<Known> {
+        let taken = match stored.paths.is_empty() {
+            true => Taken::Edges(found_edges(stored, function, &numbers)?),
+            false => Taken::Paths(found_paths(stored, function, &numbers)),
+        };
+        Some(Known { numbers, taken })
+    }
+
+    /// The counts of the paths, where they were counted.
+    pub(super) fn profile(&self) -> Option<&PathProfile> {
+        match &self.taken {
+            Taken::Paths(found) => Some(&found.profile),
+            Taken::Edges(_) => None,
+        }
+    }
+
+    /// The code is the one that was profiled.
+    pub(super) fn exact(&self) -> bool {
+        match &self.taken {
+            Taken::Paths(found) => found.exact,
+            Taken::Edges(found) => found.exact,
+        }
+    }
+
+    /// Entries of the function.
+    pub(super) fn entries(&self) -> u64 {
+        match &self.taken {
+            Taken::Paths(found) => found.profile.entries(&self.numbers),
+            Taken::Edges(found) => found.counts.entries.least,
+        }
+    }
+
+    /// Executions of each instruction, and how many of them nothing reads.
+    pub(super) fn unread(&self, function: &Function) -> EntityVec<Inst, Unread> {
+        match &self.taken {
+            Taken::Paths(found) => unread(function, &self.numbers, &found.profile),
+            Taken::Edges(found) => unread_at_least(function, &self.numbers, &found.counts),
+        }
+    }
 }
 
 /// The paths of a function by the profile of its file.
@@ -70,12 +125,15 @@ pub(super) fn known_paths(db: &dyn Db, item: Item<'_>, function: &Function) -> O
     let ordinal = item.ordinal(db);
     let mut items = profile.items.iter();
     let stored = items.find(|s| s.name == *function.name && s.ordinal == ordinal)?;
-    if stored.paths.is_empty() || function.layout.is_empty() {
+    if !has_ways(stored) || function.layout.is_empty() {
         return None;
     }
     let numbers = PathNumbers::new(PathGraph::of(function)).ok()?;
-    let found = found_paths(stored, function, &numbers);
-    Some(Known { numbers, found })
+    Known::of(stored, function, numbers)
+}
+
+fn has_ways(stored: &StoredItem) -> bool {
+    !stored.paths.is_empty() || !stored.edges.is_empty()
 }
 
 /// The reason why a function has no paths.
@@ -88,7 +146,12 @@ pub enum NoPaths {
     /// The profile does not know the function, or has no paths of it.
     NotRun(SmolStr),
     Numbers(SmolStr, PathRefusal),
+    /// Counts of edges that are found again in the code as it is now are not those of a flow.
+    Changed(SmolStr),
 }
+
+/// Paths that may have been taken which are listed where edges alone were counted.
+const MOST_LISTED: usize = 4096;
 
 /// The paths of a file's functions, or of the function of a name, and of what has none the reason.
 pub fn paths(db: &dyn Db, file: File, name: Option<&str>) -> (Vec<ItemPaths>, Vec<NoPaths>) {
@@ -113,7 +176,7 @@ pub fn paths(db: &dyn Db, file: File, name: Option<&str>) -> (Vec<ItemPaths>, Ve
             let ordinal = item.ordinal(db);
             let mut items = profile.items.iter();
             let stored = items.find(|s| s.name == *function.name && s.ordinal == ordinal);
-            match stored.filter(|stored| !stored.paths.is_empty()) {
+            match stored.filter(|stored| has_ways(stored)) {
                 Some(stored) => match of_part(db, file, item, &part, stored) {
                     Ok(paths) => found.push(paths),
                     Err(reason) => without.push(reason),
@@ -137,19 +200,43 @@ fn of_part(
     let function = part.function;
     let numbers = PathNumbers::new(PathGraph::of(function))
         .map_err(|refusal| NoPaths::Numbers(function.name.clone(), refusal))?;
-    let known = found_paths(stored, function, &numbers);
-    let total = known.profile.total().max(1);
+    let known = Known::of(stored, function, numbers)
+        .ok_or_else(|| NoPaths::Changed(function.name.clone()))?;
+    let numbers = &known.numbers;
     let by_block = lines_of_blocks(db, file, item, function);
-    let rows = known.profile.by_count();
-    let rows = rows.into_iter().filter_map(|(number, count)| {
-        let path = numbers.path(number)?;
-        Some(PathRow {
-            count,
-            share: count as f64 / total as f64,
-            again: path.start != Start::Entry,
-            lines: lines(&path, &by_block),
-        })
-    });
+    let row = |path: &Path, count: CountBounds, total: CountBounds| PathRow {
+        count,
+        share: [
+            count.least as f64 / total.most.max(1) as f64,
+            (count.most as f64 / total.least.max(1) as f64).min(1.0),
+        ],
+        again: path.start != Start::Entry,
+        lines: lines(path, &by_block),
+    };
+    let (rows, cut): (Vec<PathRow>, bool) = match &known.taken {
+        Taken::Paths(found) => {
+            let total = CountBounds::exact(found.profile.total());
+            let rows = found.profile.by_count().into_iter();
+            let rows = rows.filter_map(|(number, count)| {
+                Some(row(
+                    &numbers.path(number)?,
+                    CountBounds::exact(count),
+                    total,
+                ))
+            });
+            (rows.collect(), false)
+        }
+        Taken::Edges(found) => {
+            let graph = numbers.graph();
+            let total = found.counts.paths(graph);
+            let mut all = ranked(graph, &found.counts, RankedBy::Most, MOST_LISTED);
+            all.paths
+                .sort_by_key(|(_, count)| std::cmp::Reverse((count.least, count.most)));
+            let rows = all.paths.iter();
+            let rows = rows.map(|(path, count)| row(path, *count, total));
+            (rows.collect(), all.cut)
+        }
+    };
     Ok(ItemPaths {
         name: function.name.clone(),
         head: part
@@ -157,11 +244,16 @@ fn of_part(
             .head
             .map_or(function.span, |head| head.name_span)
             .shifted(item.place(db).start),
-        entries: known.profile.entries(&numbers),
-        rows: rows.collect(),
+        entries: known.entries(),
+        rows,
         possible: numbers.count(),
-        lost: known.lost,
-        exact: known.exact,
+        edges_alone: known.profile().is_none(),
+        cut,
+        lost: match &known.taken {
+            Taken::Paths(found) => found.lost,
+            Taken::Edges(_) => 0,
+        },
+        exact: known.exact(),
         dead: partly_dead(db, file, item, function),
     })
 }

@@ -58,10 +58,12 @@ fn attempt(
 ) -> Result<Offer, Refusal> {
     let part = part_of(db, item, place);
     let known = part.and_then(|part| known_paths(db, item, part.function));
-    let recorded = part.zip(known.as_ref()).map(|(part, known)| Recorded {
-        function: part.function,
-        numbers: &known.numbers,
-        profile: &known.found.profile,
+    let recorded = part.zip(known.as_ref()).and_then(|(part, known)| {
+        Some(Recorded {
+            function: part.function,
+            numbers: &known.numbers,
+            profile: known.profile()?,
+        })
     });
     let parts_lanes = |condition: Span| parts_lanes(part.as_ref(), condition);
     let terms = Terms {

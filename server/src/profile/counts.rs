@@ -1,11 +1,15 @@
 //! Counts from outside as a profile: a table, or the counters of an instrumented copy with its map; and that copy.
 
 use super::LARGEST_PROFILE;
+use super::coverage::{self, Coverage, CoverageError};
 use super::import::{self, CounterMap, Imported};
 use super::instrument::Counted;
 use crate::db::{Database, File};
 use crate::host;
 use std::path::{Path, PathBuf};
+
+/// Bytes of a report of counts that are read.
+const LARGEST_REPORT: u64 = 256 << 20;
 
 /// Where counts stand.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +20,16 @@ pub enum From {
         raw: PathBuf,
         map: PathBuf,
     },
+    /// A report of gcov about a source.
+    Gcov {
+        report: PathBuf,
+        source: PathBuf,
+    },
+    /// The report of `llvm-cov export` about a source.
+    Llvm {
+        report: PathBuf,
+        source: PathBuf,
+    },
 }
 
 /// Counts that were read.
@@ -23,6 +37,7 @@ pub enum From {
 pub enum Counts {
     Table(String),
     Counters(CounterMap, Vec<u64>),
+    Coverage(Coverage),
 }
 
 /// The error is for people and names the file.
@@ -41,14 +56,29 @@ pub fn read(from: &From) -> Result<Counts, String> {
                 .map_err(|error| format!("{}: {error}", raw.display()))?;
             Ok(Counts::Counters(read, numbers))
         }
+        From::Gcov { report, source } => reported(report, source, coverage::gcov),
+        From::Llvm { report, source } => reported(report, source, coverage::llvm),
     }
+}
+
+fn reported(
+    report: &Path,
+    source: &Path,
+    read: fn(&[u8], &Path) -> Result<Coverage, CoverageError>,
+) -> Result<Counts, String> {
+    let bytes = host::read_bytes(report, LARGEST_REPORT).map_err(|error| error.to_string())?;
+    let found = read(&bytes, source).map_err(|error| format!("{}: {error}", report.display()))?;
+    Ok(Counts::Coverage(found))
 }
 
 impl From {
     /// The file that holds the numbers.
     pub fn path(&self) -> &Path {
         match self {
-            From::Table(path) | From::Counters { raw: path, .. } => path,
+            From::Table(path)
+            | From::Counters { raw: path, .. }
+            | From::Gcov { report: path, .. }
+            | From::Llvm { report: path, .. } => path,
         }
     }
 }
@@ -60,6 +90,7 @@ impl Counts {
             (Counts::Counters(read, _), From::Counters { map, .. }) => {
                 Some(map.parent().unwrap_or(Path::new("")).join(&read.file))
             }
+            (_, From::Gcov { source, .. } | From::Llvm { source, .. }) => Some(source.clone()),
             _ => None,
         }
     }
@@ -73,6 +104,10 @@ pub fn import(db: &Database, file: File, from: &From, counts: &Counts) -> Result
         .warp_size;
     let place = from.path().display();
     let imported = match counts {
+        Counts::Coverage(coverage) => {
+            let found = coverage::import(db, file, coverage);
+            found.map_err(|error| import::ImportError::Map(error.to_string()))
+        }
         Counts::Table(text) => import::csv(db, file, text, warp_size),
         Counts::Counters(map, numbers) => import::counted(db, file, map, numbers, warp_size),
     };

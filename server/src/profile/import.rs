@@ -137,7 +137,7 @@ fn rows(text: &str) -> Result<Vec<Row>, ImportError> {
 }
 
 /// The functions of a file's own items.
-fn functions(db: &Database, file: File) -> Vec<(Item<'_>, usize)> {
+pub(super) fn functions(db: &Database, file: File) -> Vec<(Item<'_>, usize)> {
     let mut found = Vec::new();
     for (_, item) in own_items(db, file) {
         if item.holds(db).code {
@@ -148,7 +148,10 @@ fn functions(db: &Database, file: File) -> Vec<(Item<'_>, usize)> {
     found
 }
 
-fn function_of(lowered: &[ir::lower::c_family::Lowered], number: usize) -> Option<&Function> {
+pub(super) fn function_of(
+    lowered: &[ir::lower::c_family::Lowered],
+    number: usize,
+) -> Option<&Function> {
     lowered
         .get(number)?
         .module
@@ -342,7 +345,7 @@ fn item_from(
     stored
 }
 
-fn profile_of(
+pub(super) fn profile_of(
     db: &Database,
     file: File,
     mut items: Vec<StoredItem>,

@@ -6,6 +6,7 @@
 pub mod accessed;
 mod beyond;
 pub mod counts;
+pub mod coverage;
 pub mod data;
 pub mod import;
 pub mod inputs;

@@ -326,7 +326,11 @@ pub fn merge(into: &mut StoredProfile, newer: StoredProfile, added: bool) {
     for item in newer.items {
         let same = |known: &StoredItem| (&known.name, known.ordinal) == (&item.name, item.ordinal);
         let known = into.items.iter_mut().find(|known| same(known));
-        match known.filter(|known| added && known.code == item.code) {
+        // Paths and counts of edges alone can't be added.
+        let alike = |known: &StoredItem| {
+            known.code == item.code && known.edges.is_empty() == item.edges.is_empty()
+        };
+        match known.filter(|known| added && alike(known)) {
             Some(known) => {
                 aggregate(known, &item);
                 let before = &into.origin;

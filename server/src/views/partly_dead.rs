@@ -93,6 +93,10 @@ fn effect(offer: &Offer) -> String {
             }
             parts.push(text);
         }
+        Counts::Ways { .. } if offer.edges_alone => parts.push(
+            "on no way it is executed more often; the profile counts edges alone, which do not tell how often each way is taken"
+                .to_owned(),
+        ),
         Counts::Ways { .. } => parts.push(
             "on no way it is executed more often; how often each is taken `lockstep profile` tells"
                 .to_owned(),

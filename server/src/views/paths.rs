@@ -13,17 +13,32 @@ pub fn report(paths: &ItemPaths, all: bool) -> String {
     let taken = paths.rows.len();
     let _ = writeln!(
         out,
-        "{}: {taken} of {} {} taken, {} {} by lanes",
+        "{}: {}{taken} of {} {} {}taken, {} {} by lanes",
         paths.name,
+        if paths.cut { "at least " } else { "" },
         paths.possible,
         plural(paths.possible, "path"),
+        if paths.edges_alone {
+            "may have been "
+        } else {
+            ""
+        },
         paths.entries,
         match paths.entries {
             1 => "entry",
             _ => "entries",
         }
     );
-    if !paths.exact {
+    if paths.edges_alone {
+        let _ = writeln!(
+            out,
+            "  edges alone were counted: the counts of paths are bounds{}",
+            match paths.exact {
+                true => "",
+                false => "; the code has changed since",
+            }
+        );
+    } else if !paths.exact {
         let _ = writeln!(
             out,
             "  the code has changed since it was profiled: {} of the paths that lanes took are not found again",
@@ -38,16 +53,35 @@ pub fn report(paths: &ItemPaths, all: bool) -> String {
     };
     let _ = writeln!(out, "       count   share  lines");
     for row in &paths.rows[..shown] {
-        let _ = writeln!(
-            out,
-            "  {:>10}  {:>5.1} %  {}",
-            row.count,
-            100.0 * row.share,
-            way(row)
-        );
+        let least = 100.0 * row.share[0];
+        match row.count.is_exact() {
+            true => {
+                let _ = writeln!(
+                    out,
+                    "  {:>10}  {least:>5.1} %  {}",
+                    row.count.least,
+                    way(row)
+                );
+            }
+            false => {
+                let (count, share) = match row.count.most {
+                    u64::MAX => (
+                        format!("at least {}", row.count.least),
+                        format!("at least {least:.1} %"),
+                    ),
+                    most => (
+                        format!("{} to {most}", row.count.least),
+                        format!("{least:.1} to {:.1} %", 100.0 * row.share[1]),
+                    ),
+                };
+                let _ = writeln!(out, "  {count:>10}  {share}  {}", way(row));
+            }
+        }
     }
-    let rest: u64 = paths.rows[shown..].iter().map(|row| row.count).sum();
-    if rest > 0 {
+    let rest: u64 = paths.rows[shown..].iter().map(|row| row.count.least).sum();
+    if paths.edges_alone && taken > shown {
+        let _ = writeln!(out, "  and {} more: --all", taken - shown);
+    } else if rest > 0 {
         let _ = writeln!(out, "  {:>10}  in {} more: --all", rest, taken - shown);
     }
     for row in paths.dead.iter().take(LISTED) {
@@ -109,6 +143,9 @@ pub fn reason(reason: &NoPaths) -> String {
         }
         NoPaths::Unusable(path, why) => format!("{}: {}", path.display(), unusable(why)),
         NoPaths::NotRun(name) => format!("the profile has no paths of `{name}`"),
+        NoPaths::Changed(name) => {
+            format!("`{name}` has changed since it was profiled: the counts of its edges are not those of the code as it is now")
+        }
         NoPaths::Numbers(name, refusal) => format!("`{name}`: {refusal}"),
     }
 }

@@ -5,8 +5,9 @@
 //! ```
 //!
 //! `graph` is the control flow that is walked, `numbering` gives each acyclic way its number, `placement` says where a counter
-//! has to change so that the number comes out with fewest additions, `counters` which edges tell of all others, `profile` is what was counted, `bounds` what counts of edges
-//! alone tell of ways, `unread` how often nothing reads what is computed on them.
+//! has to change so that the number comes out with fewest additions, `counters` which edges tell of all others, `profile` is what was
+//! counted, `partly_known` what some counts of edges tell of the others, `bounds` what counts of edges alone tell of ways, `unread`
+//! how often nothing reads what is computed on them.
 //!
 //! Source: Ball and Larus, *Efficient Path Profiling*, MICRO-29, 1996; Ball, *Efficiently Counting Program Events with
 //! Support for On-line Queries*, TOPLAS 1994; Ball, Mataga, Sagiv, *Edge Profiling versus Path Profiling*, POPL 1998.
@@ -15,6 +16,7 @@ pub mod bounds;
 pub mod counters;
 mod graph;
 mod numbering;
+pub mod partly_known;
 pub mod placement;
 mod profile;
 #[cfg(test)]
@@ -24,4 +26,4 @@ mod unread;
 pub use graph::PathGraph;
 pub use numbering::{Ending, Path, PathNumbers, PathRefusal, Start, Walk};
 pub use profile::PathProfile;
-pub use unread::{Unread, unread};
+pub use unread::{Unread, unread, unread_at_least};

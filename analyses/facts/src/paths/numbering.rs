@@ -251,7 +251,7 @@ impl PathNumbers {
 }
 
 /// The nodes that the starts reach without the edges that end paths, each behind all of its successors.
-fn backwards(graph: &PathGraph, behind: &[usize]) -> Vec<usize> {
+pub(super) fn backwards(graph: &PathGraph, behind: &[usize]) -> Vec<usize> {
     let mut seen = vec![false; graph.successors.len()];
     let mut out = Vec::with_capacity(graph.successors.len());
     for root in std::iter::once(graph.entry).chain(behind.iter().copied()) {

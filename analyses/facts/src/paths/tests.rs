@@ -1,6 +1,7 @@
 //! Numbers, placements, profiles and bounds of random graphs against walks.
 
-use super::bounds::{EdgeCounts, bounds};
+use super::bounds::{CountBounds, EdgeCounts, RankedBy, bounds, ranked};
+use super::partly_known::{PartlyKnown, SidePair};
 use super::placement::Placement;
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,7 +115,7 @@ fn each_path_has_one_number_and_each_number_one_path() {
 #[test]
 fn walks_count_the_same_however_the_additions_are_placed() {
     let mut random = Random(2);
-    let (mut certain, mut walked) = (0usize, 0u64);
+    let (mut certain, mut walked, mut narrowed) = (0usize, 0u64, (0usize, 0usize));
     let mut sums = (0u64, 0u64);
     for round in 0..2000 {
         let graph = graph(&mut random);
@@ -161,15 +162,13 @@ fn walks_count_the_same_however_the_additions_are_placed() {
         );
         sums = (sums.0 + best, sums.1 + plain);
         let mut profile = PathProfile::default();
-        let mut counts = EdgeCounts {
-            entries: 0,
-            edges: graph.ends.iter().map(|of| vec![0; of.len()]).collect(),
-        };
+        let mut entries = 0u64;
+        let mut taken: Vec<Vec<u64>> = graph.ends.iter().map(|of| vec![0; of.len()]).collect();
         let mut nodes = vec![0u64; graph.successors.len()];
         for _ in 0..20 {
             let mut walk = numbers.enter();
             let mut register = placed.entry;
-            counts.entries += 1;
+            entries += 1;
             let mut left = false;
             // A run that is cut off in the middle of a path has not counted it; these are let go on until they end one.
             for step in 0.. {
@@ -185,7 +184,7 @@ fn walks_count_the_same_however_the_additions_are_placed() {
                 }
                 let edge = random.below(targets.len() as u64) as usize;
                 let node = walk.node;
-                counts.edges[node][edge] += 1;
+                taken[node][edge] += 1;
                 register = register.wrapping_add(placed.edges[node][edge]);
                 if let Some(number) = numbers.step(&mut walk, edge) {
                     assert_eq!(register, number, "round {round}");
@@ -199,31 +198,123 @@ fn walks_count_the_same_however_the_additions_are_placed() {
             walked += u64::from(left);
             if !left {
                 // The path that had begun behind the last edge is not part of the profile.
-                counts.entries = 0;
+                entries = 0;
                 break;
             }
         }
-        if counts.entries == 0 {
+        if entries == 0 {
             continue;
         }
         assert_eq!(profile.nodes(&numbers), nodes);
-        assert_eq!(profile.edges(&numbers), counts.edges);
-        assert_eq!(profile.entries(&numbers), counts.entries);
-        for path in enumerated(&graph).iter().take(500) {
+        assert_eq!(profile.edges(&numbers), taken);
+        assert_eq!(profile.entries(&numbers), entries);
+        let counts = exact(entries, &taken);
+        let passed: Vec<CountBounds> = nodes.iter().map(|&n| CountBounds::exact(n)).collect();
+        assert_eq!(counts.passed(&graph), passed);
+        assert_eq!(counts.paths(&graph), CountBounds::exact(profile.total()));
+        let known = partly(&mut random, &graph, &counts, &nodes);
+        let known = known.solved(&graph).expect("counts of a flow");
+        let held = |bound: CountBounds, count: u64| bound.least <= count && count <= bound.most;
+        for (found, is) in known.edges.iter().flatten().zip(taken.iter().flatten()) {
+            assert!(held(*found, *is), "{is} of {found:?}");
+            narrowed.0 += usize::from(found.is_exact());
+            narrowed.1 += 1;
+        }
+        let all = enumerated(&graph);
+        for path in all.iter().take(500) {
             let number = numbers.number(path).expect("a path of the graph");
             let count = profile.counts.get(&number).copied().unwrap_or(0);
             let bound = bounds(&graph, &counts, path);
-            assert!(
-                bound.least <= count && count <= bound.most,
-                "{count} of {bound:?}"
-            );
+            assert!(held(bound, count), "{count} of {bound:?}");
+            let wide = bounds(&graph, &known, path);
+            assert!(held(wide, count), "{count} of {wide:?}");
             certain += usize::from(bound.least > 0);
+        }
+        for (by, counts) in [(RankedBy::Most, &counts), (RankedBy::Least, &known)] {
+            let of = |path: &Path| {
+                let bound = bounds(&graph, counts, path);
+                match by {
+                    RankedBy::Most => bound.most,
+                    RankedBy::Least => bound.least,
+                }
+            };
+            let most = random.below(40) as usize;
+            let found = ranked(&graph, counts, by, most);
+            let mut expected: Vec<u64> = all.iter().map(of).filter(|&n| n > 0).collect();
+            expected.sort_by_key(|&n| std::cmp::Reverse(n));
+            assert_eq!(found.cut, expected.len() > most);
+            expected.truncate(most);
+            let given: Vec<u64> = found.paths.iter().map(|(path, _)| of(path)).collect();
+            assert_eq!(given, expected);
+            for (path, bound) in &found.paths {
+                assert_eq!(*bound, bounds(&graph, counts, path));
+            }
         }
     }
     // The tree is that of greatest weight; additions that happen to be zero are in neither sum.
     assert!(sums.0 * 10 < sums.1 * 8, "{sums:?}");
     assert!(walked > 10_000, "{walked}");
     assert!(certain > 500, "{certain}");
+    // A third of the edges and nodes are told, and far more are known.
+    assert!(narrowed.0 * 4 > narrowed.1 * 3, "{narrowed:?}");
+}
+
+fn exact(entries: u64, taken: &[Vec<u64>]) -> EdgeCounts {
+    let of = |edges: &Vec<u64>| edges.iter().map(|&n| CountBounds::exact(n)).collect();
+    EdgeCounts {
+        entries: CountBounds::exact(entries),
+        edges: taken.iter().map(of).collect(),
+    }
+}
+
+/// Some of the counts, and of some nodes with two ways the counts of both without which is which.
+fn partly(
+    random: &mut Random,
+    graph: &PathGraph,
+    counts: &EdgeCounts,
+    nodes: &[u64],
+) -> PartlyKnown {
+    let mut out = PartlyKnown::new(graph, counts.entries);
+    for (node, edges) in counts.edges.iter().enumerate() {
+        for (edge, &count) in edges.iter().enumerate() {
+            if random.below(3) == 0 {
+                out.edge(node, edge, count)
+                    .expect("nothing else is known of it");
+            }
+        }
+        if random.below(3) == 0 {
+            let count = CountBounds::exact(nodes[node]);
+            out.node(node, count).expect("nothing else is known of it");
+        }
+        if let (&[first, second], 0) = (edges.as_slice(), random.below(3)) {
+            let mut pair = [first.most, second.most];
+            if random.below(2) == 0 {
+                pair.reverse();
+            }
+            out.pairs.push(SidePair { node, counts: pair });
+        }
+    }
+    out
+}
+
+/// Counts that no flow has are told: a side that neither count fits, and more that leaves than comes.
+#[test]
+fn counts_that_contradict_each_other_are_told() {
+    let graph = PathGraph::new(0, vec![vec![1, 2], vec![3], vec![3], vec![]]);
+    let entered = || PartlyKnown::new(&graph, CountBounds::exact(10));
+    let mut known = entered();
+    let counts = [4, 6];
+    known.pairs.push(SidePair { node: 0, counts });
+    let open = known.clone().solved(&graph).expect("a flow");
+    assert_eq!(open.edges[0], [CountBounds { least: 4, most: 6 }; 2]);
+    known.node(2, CountBounds::exact(4)).expect("new");
+    let solved = known.clone().solved(&graph).expect("a flow");
+    assert_eq!(solved, exact(10, &[vec![6, 4], vec![6], vec![4], vec![]]));
+    known.node(1, CountBounds::exact(5)).expect("new");
+    assert!(known.solved(&graph).is_err());
+    let mut known = entered();
+    known.node(3, CountBounds::exact(11)).expect("new");
+    assert!(known.solved(&graph).is_err());
 }
 
 #[test]
@@ -245,4 +336,41 @@ fn more_paths_than_numbers_are_refused() {
         PathNumbers::new(PathGraph::new(0, Vec::new())),
         Err(PathRefusal::Empty)
     );
+}
+
+/// 40 branches in a row, each come to a little less often than the one before: 2^40 ways, of which a few are asked for.
+#[test]
+fn the_most_frequent_of_very_many_paths_are_found() {
+    let mut successors = Vec::new();
+    let mut taken = Vec::new();
+    let exit = 40 * 3 + 1;
+    for at in 0..40 {
+        let node = at * 3;
+        successors.extend([
+            vec![node + 1, node + 2, exit],
+            vec![node + 3],
+            vec![node + 3],
+        ]);
+        let here = 100_000 - 10 * at as u64;
+        taken.extend([
+            vec![here / 2, here - here / 2 - 10, 10],
+            vec![here / 2],
+            vec![here - here / 2 - 10],
+        ]);
+    }
+    successors.extend([vec![exit], Vec::new()]);
+    taken.extend([vec![100_000 - 400], Vec::new()]);
+    let graph = PathGraph::new(0, successors);
+    let counts = exact(100_000, &taken);
+    let found = ranked(&graph, &counts, RankedBy::Most, 500);
+    assert!(found.cut);
+    assert_eq!(found.paths.len(), 500);
+    let most: Vec<u64> = found.paths.iter().map(|(_, bound)| bound.most).collect();
+    assert!(
+        most.is_sorted_by(|a, b| a >= b) && most[0] == 100_000 / 2 - 195,
+        "{most:?}"
+    );
+    // Nothing is certain: each way may have been taken by others.
+    let certain = ranked(&graph, &counts, RankedBy::Least, 500);
+    assert!(!certain.cut);
 }

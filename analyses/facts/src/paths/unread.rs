@@ -8,8 +8,12 @@
 //! effects needs them where its own result is needed. A path that ends with an edge goes on in another one: what is live there
 //! is needed for the lower bound, and not for the upper one. So of code without loops both are the exact count.
 //!
+//! Where edges alone were counted, the paths that must have been taken tell of some executions; the others may have been read or
+//! not.
+//!
 //! Linear in the instructions on all paths that were taken. Stores to private memory count as effects.
 
+use super::bounds::{EdgeCounts, RankedBy, ranked};
 use super::{Ending, PathNumbers, PathProfile};
 use ir::cfg::ControlFlow;
 use ir::entity::{Entity, EntitySet, EntityVec};
@@ -103,6 +107,43 @@ pub fn unread(
     out
 }
 
+/// Paths that must have been taken which are looked at.
+const MOST_CERTAIN: usize = 4096;
+
+/// The same where edges alone were counted. Instructions of blocks whose executions are not known exactly have none.
+#[must_use]
+pub fn unread_at_least(
+    function: &Function,
+    numbers: &PathNumbers,
+    counts: &EdgeCounts,
+) -> EntityVec<Inst, Unread> {
+    let certain = ranked(numbers.graph(), counts, RankedBy::Least, MOST_CERTAIN);
+    let mut profile = PathProfile::default();
+    for (path, bounds) in &certain.paths {
+        if let Some(number) = numbers.number(path) {
+            profile.counts.insert(number, bounds.least);
+        }
+    }
+    let mut out = unread(function, numbers, &profile);
+    let passed = counts.passed(numbers.graph());
+    for (block, data) in function.blocks.iter() {
+        let passed = passed[block.index()];
+        for &inst in &data.insts {
+            let known = &mut out[inst];
+            let read = known.executions - known.most;
+            *known = match passed.is_exact() && !function.insts[inst].op.has_effect() {
+                true => Unread {
+                    executions: passed.most,
+                    least: known.least,
+                    most: passed.most.saturating_sub(read),
+                },
+                false => Unread::default(),
+            };
+        }
+    }
+    out
+}
+
 /// Goes over a path backwards; `each` gets its instructions without effects, and whether something reads what they give.
 fn go_back(
     function: &Function,
@@ -161,7 +202,9 @@ fn pass(function: &Function, from: Block, edge: usize, to: Block, needed: &mut E
 #[cfg(test)]
 mod tests {
     use super::super::PathGraph;
+    use super::super::bounds::CountBounds;
     use super::*;
+    use ir::ValueDef;
 
     const LOOP: &str = r#"
 function "f" device text -> i32 {
@@ -213,7 +256,7 @@ b4:
         let found = unread(&function, &numbers, &profile);
         let of = |value: u32| {
             let inst = function.values[Value(value)].def;
-            let ir::ValueDef::Result(inst, _) = inst else {
+            let ValueDef::Result(inst, _) = inst else {
                 panic!("v{value} is a parameter");
             };
             (found[inst].executions, found[inst].least, found[inst].most)
@@ -224,5 +267,22 @@ b4:
         // Behind the last iteration nothing reads the product; behind the first one the next path says.
         assert_eq!(of(8), (20, 10, 20));
         assert!(found.iter().all(|(_, counts)| counts.least <= counts.most));
+        // Counts of edges alone give bounds that hold these.
+        let exact = |of: &Vec<u64>| of.iter().map(|&n| CountBounds::exact(n)).collect();
+        let counts = EdgeCounts {
+            entries: CountBounds::exact(profile.entries(&numbers)),
+            edges: profile.edges(&numbers).iter().map(exact).collect(),
+        };
+        let bounded = unread_at_least(&function, &numbers, &counts);
+        for (inst, counts) in found.iter() {
+            let wide = bounded[inst];
+            assert_eq!(wide.executions, counts.executions);
+            assert!(wide.least <= counts.least && counts.most <= wide.most);
+        }
+        let ValueDef::Result(sum, _) = function.values[Value(3)].def else {
+            panic!("v3 is a parameter");
+        };
+        // Who enters the loop and who leaves it can't be told apart, so that no path into it is certain.
+        assert_eq!((bounded[sum].least, bounded[sum].most), (30, 40));
     }
 }

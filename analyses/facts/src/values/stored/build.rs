@@ -1,10 +1,13 @@
 //! Stored items from counts: of a recorded run, or of single values that instrumented code or a table counted.
 
-use super::paths::stored_paths;
+use super::paths::{stored_edges, stored_paths};
 use super::shape::{block_shape, code_hash, names, shape};
 use super::{
-    MOST_PATHS, StoredBlock, StoredItem, StoredJoint, StoredPath, StoredTop, StoredValue, hex,
+    MOST_PATHS, StoredBlock, StoredEdges, StoredItem, StoredJoint, StoredPath, StoredTop,
+    StoredValue, hex,
 };
+use crate::paths::PathGraph;
+use crate::paths::bounds::EdgeCounts;
 use crate::values::record::Recorded;
 use ir::{Function, Loc, Value, ValueDef};
 
@@ -125,6 +128,51 @@ pub fn stored_item(
     item
 }
 
+/// Adds counts of edges to those of the same block.
+fn add_edges(into: &mut StoredEdges, other: &StoredEdges) {
+    if into.most.is_empty() && !other.most.is_empty() {
+        into.most.clone_from(&into.counts);
+    }
+    if !into.most.is_empty() {
+        let more = if other.most.is_empty() {
+            &other.counts
+        } else {
+            &other.most
+        };
+        for (known, more) in into.most.iter_mut().zip(more) {
+            *known = known.saturating_add(*more);
+        }
+    }
+    for (known, more) in into.counts.iter_mut().zip(&other.counts) {
+        *known = known.saturating_add(*more);
+    }
+}
+
+/// An item of which edges were counted, entered so many times.
+#[must_use]
+pub fn edge_item(
+    function: &Function,
+    ordinal: u32,
+    entries: u64,
+    counts: &EdgeCounts,
+) -> StoredItem {
+    let mut item = empty(function, ordinal);
+    item.warps = entries;
+    item.edges = stored_edges(function, counts);
+    if counts.is_exact() {
+        let passed = counts.passed(&PathGraph::of(function));
+        let blocks = function.blocks.keys().zip(&passed);
+        let executed = blocks.filter(|(_, count)| count.least > 0);
+        let stored = executed.map(|(block, count)| StoredBlock {
+            id: block.0,
+            executions: count.least,
+            shape: block_shape(function, block),
+        });
+        item.blocks = stored.collect();
+    }
+    item
+}
+
 /// Adds the counts of one item to those of another of the same code.
 pub fn aggregate(into: &mut StoredItem, other: &StoredItem) {
     into.warps = into.warps.saturating_add(other.warps);
@@ -151,6 +199,15 @@ pub fn aggregate(into: &mut StoredItem, other: &StoredItem) {
         match into.paths.iter_mut().find(same) {
             Some(known) => known.count = known.count.saturating_add(path.count),
             None => into.paths.push(path.clone()),
+        }
+    }
+    for edges in &other.edges {
+        match into
+            .edges
+            .binary_search_by_key(&edges.block, |known| known.block)
+        {
+            Ok(at) => add_edges(&mut into.edges[at], edges),
+            Err(at) => into.edges.insert(at, edges.clone()),
         }
     }
     for branch in &other.branches {

@@ -16,9 +16,11 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-pub use build::{Place, Positions, aggregate, item_of, stored_item};
+pub use build::{Place, Positions, aggregate, edge_item, item_of, stored_item};
 pub use map::{Lost, Mapped, Why, map};
-pub use paths::{FoundPaths, found_branches, found_paths, stored_paths};
+pub use paths::{
+    FoundEdges, FoundPaths, found_branches, found_edges, found_paths, stored_edges, stored_paths,
+};
 pub use shape::{block_shape, code_hash, names, shape, text_hash};
 
 use serde::{Deserialize, Serialize};
@@ -105,6 +107,10 @@ pub struct StoredItem {
     /// Ways of lanes that are in no path: those of the rarest ones beyond `MOST_PATHS`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other_paths: u64,
+    /// How often edges were taken, where paths were not counted, sorted by block: of each block with a way on, if paths can have
+    /// numbers; the function was entered `warps` times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<StoredEdges>,
     /// The branches of a run on one lane as a predictor saw them, sorted by block; empty of other runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub branches: Vec<StoredBranch>,
@@ -157,6 +163,20 @@ pub struct StoredPath {
     pub blocks: Vec<u32>,
     /// The edges between them, by their number in the terminator; one more where an edge ends the path.
     pub edges: Vec<u32>,
+}
+
+/// The counts of the ways on from a block, by lanes.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredEdges {
+    pub block: u32,
+    /// The block's operations, to find it after an edit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shape: u64,
+    /// By the edge's number in the terminator; at least so often where `most` has other numbers.
+    pub counts: Vec<u64>,
+    /// At most so often; empty where all counts are exact.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub most: Vec<u64>,
 }
 
 /// A value of a function. Counts are of warps unless they say lanes.
@@ -297,6 +317,9 @@ impl StoredProfile {
             bounded("blocks of an item", item.blocks.len(), MOST_VALUES)?;
             bounded("vectors of an item", item.joint.len(), MOST_VALUES)?;
             bounded("branches of an item", item.branches.len(), MOST_VALUES)?;
+            bounded("blocks of an item", item.edges.len(), MOST_VALUES)?;
+            let edges = item.edges.iter().map(|of| of.counts.len()).sum();
+            bounded("edges of an item", edges, MOST_VALUES)?;
             bounded("paths of an item", item.paths.len(), MOST_PATHS)?;
             let longest = item.paths.iter().map(|path| path.blocks.len()).max();
             bounded("blocks of a path", longest.unwrap_or(0), LONGEST_PATH)?;
@@ -380,6 +403,21 @@ impl StoredItem {
             if value.top.windows(2).any(|two| two[0].count < two[1].count) {
                 return fail(id, "top values are not sorted by falling count");
             }
+        }
+        if !self.edges.is_sorted_by(|a, b| a.block < b.block) {
+            return fail(None, "counts of edges are not sorted by block");
+        }
+        let bounded = |of: &StoredEdges| {
+            of.most.is_empty()
+                || of.most.len() == of.counts.len()
+                    && of
+                        .counts
+                        .iter()
+                        .zip(&of.most)
+                        .all(|(least, most)| least <= most)
+        };
+        if !self.edges.iter().all(bounded) {
+            return fail(None, "an edge is taken at least more often than at most");
         }
         if !self.branches.is_sorted_by(|a, b| a.block < b.block) {
             return fail(None, "branches are not sorted by block");

@@ -4,7 +4,9 @@
 //! is found where all of its blocks are, and edges lead from each to the next.
 
 use super::shape::{block_shape, code_hash};
-use super::{MOST_PATHS, StoredBranch, StoredItem, StoredPath, hex};
+use super::{MOST_PATHS, StoredBranch, StoredEdges, StoredItem, StoredPath, hex};
+use crate::paths::bounds::{CountBounds, EdgeCounts};
+use crate::paths::partly_known::PartlyKnown;
 use crate::paths::{Ending, Path, PathGraph, PathNumbers, PathProfile, Start};
 use ir::entity::Entity;
 use ir::{Block, Function};
@@ -83,6 +85,70 @@ pub fn found_paths(item: &StoredItem, function: &Function, numbers: &PathNumbers
     out
 }
 
+/// Counts of edges that are known again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FoundEdges {
+    pub counts: EdgeCounts,
+    /// The function is the one that was profiled.
+    pub exact: bool,
+}
+
+/// Counts of edges as they are kept.
+#[must_use]
+pub fn stored_edges(function: &Function, counts: &EdgeCounts) -> Vec<StoredEdges> {
+    let blocks = function.blocks.keys().zip(&counts.edges);
+    let with_ways = blocks.filter(|(_, of)| !of.is_empty());
+    let stored = with_ways.map(|(block, of)| StoredEdges {
+        block: block.0,
+        shape: block_shape(function, block),
+        counts: of.iter().map(|count| count.least).collect(),
+        most: match of.iter().all(|count| count.is_exact()) {
+            true => Vec::new(),
+            false => of.iter().map(|count| count.most).collect(),
+        },
+    });
+    stored.collect()
+}
+
+/// The counts of an item's edges in a function as it is now, as narrow as its flow makes them. `None`: there are none, or those
+/// that are found again contradict each other.
+#[must_use]
+pub fn found_edges(
+    item: &StoredItem,
+    function: &Function,
+    numbers: &PathNumbers,
+) -> Option<FoundEdges> {
+    if item.edges.is_empty() {
+        return None;
+    }
+    let exact = item.code == hex(code_hash(function));
+    let shapes = item.edges.iter().map(|of| (of.block, of.shape));
+    let blocks = match exact {
+        true => FxHashMap::default(),
+        false => blocks_of_shapes(shapes, function),
+    };
+    let now = |id: u32| match exact {
+        true => ((id as usize) < function.blocks.len()).then_some(Block(id)),
+        false => blocks.get(&id).copied(),
+    };
+    let mut known = PartlyKnown::new(numbers.graph(), CountBounds::exact(item.warps));
+    for stored in &item.edges {
+        let Some(block) = now(stored.block) else {
+            continue;
+        };
+        if numbers.graph().successors[block.index()].len() != stored.counts.len() {
+            continue;
+        }
+        for (edge, &least) in stored.counts.iter().enumerate() {
+            let most = stored.most.get(edge).copied().unwrap_or(least);
+            let count = CountBounds { least, most };
+            known.edge(block.index(), edge, count).ok()?;
+        }
+    }
+    let counts = known.solved(numbers.graph()).ok()?;
+    Some(FoundEdges { counts, exact })
+}
+
 /// The branches of an item at blocks of a function as it is now, and whether that is the code that was profiled.
 #[must_use]
 pub fn found_branches(
@@ -109,6 +175,15 @@ pub fn found_branches(
 
 /// Blocks of an item by their ids, and those of the function with the same operations.
 fn same_blocks(item: &StoredItem, function: &Function) -> FxHashMap<u32, Block> {
+    let blocks = item.blocks.iter().map(|block| (block.id, block.shape));
+    blocks_of_shapes(blocks, function)
+}
+
+/// Blocks by their ids, and those of the function with the same operations; a shape that is there twice tells of none.
+fn blocks_of_shapes(
+    blocks: impl Iterator<Item = (u32, u64)>,
+    function: &Function,
+) -> FxHashMap<u32, Block> {
     let mut here: FxHashMap<u64, Option<Block>> = FxHashMap::default();
     for &block in &function.layout {
         let found = here.entry(block_shape(function, block));
@@ -117,11 +192,9 @@ fn same_blocks(item: &StoredItem, function: &Function) -> FxHashMap<u32, Block> 
             .or_insert(Some(block));
     }
     let mut there: FxHashMap<u64, Option<u32>> = FxHashMap::default();
-    for block in item.blocks.iter().filter(|block| block.shape != 0) {
-        let found = there.entry(block.shape);
-        found
-            .and_modify(|known| *known = None)
-            .or_insert(Some(block.id));
+    for (id, shape) in blocks.filter(|(_, shape)| *shape != 0) {
+        let found = there.entry(shape);
+        found.and_modify(|known| *known = None).or_insert(Some(id));
     }
     let both = there.into_iter().filter_map(|(shape, id)| {
         let block = here.get(&shape).copied().flatten()?;
