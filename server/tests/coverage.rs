@@ -7,20 +7,17 @@
 
 #[path = "support/command.rs"]
 mod command;
+#[path = "support/kernels.rs"]
+mod kernels;
 
 use command::{Place, errors, json, lockstep, text};
+use facts::paths::PathGraph;
 use facts::paths::bounds::{RankedBy, bounds, ranked};
-use facts::paths::{PathGraph, PathNumbers, PathProfile};
 use facts::values::stored::{StoredProfile, found_edges};
-use ir::Language;
-use ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
-use lockstep_server::profile::record::{Recorder, Stream};
-use oracle::interp::{self, Launch, run_with};
-use oracle::random::c::{Argument, Kernel, Scalar, kernel};
-use std::fmt::Write as _;
+use kernels::{lowered, main_of, taken};
+use oracle::random::c::{Kernel, kernel};
 use std::path::Path;
 use std::process::Command;
-use syntax::c_family::{Dialect, parse_text};
 
 /// A compiler that counts, and what gives its counts.
 #[derive(Clone, Debug)]
@@ -128,73 +125,6 @@ fn counted(folder: &Path, tool: &Tool) -> Option<[&'static str; 2]> {
     }
 }
 
-/// A program that calls a kernel.
-fn main_of(kernel: &Kernel) -> String {
-    let mut out = String::new();
-    for (at, buffer) in kernel.buffers.iter().enumerate() {
-        let bytes: Vec<String> = buffer.bytes.iter().map(u8::to_string).collect();
-        let _ = writeln!(
-            out,
-            "static _Alignas(16) unsigned char b{at}[] = {{{}}};",
-            bytes.join(",")
-        );
-    }
-    let literal = |ty: Scalar, bits: u64| match ty {
-        Scalar::Float => format!("{:.9e}f", f32::from_bits(bits as u32)),
-        Scalar::Double => format!("{:.17e}", f64::from_bits(bits)),
-        Scalar::Unsigned | Scalar::UnsignedLong => format!("{bits}ul"),
-        _ => format!("{}l", bits as i64),
-    };
-    let arguments = kernel.parameters.iter().map(|p| match p.argument {
-        Argument::Pointer { buffer, offset } => format!("(void *)(b{buffer} + {offset})"),
-        Argument::Scalar { ty, bits } => literal(ty, bits),
-    });
-    let list: Vec<String> = arguments.collect();
-    let types: Vec<&str> = kernel
-        .parameters
-        .iter()
-        .map(|p| p.type_text.as_str())
-        .collect();
-    let returns = kernel.returns.map_or("void", Scalar::text);
-    let name = &kernel.name;
-    let _ = writeln!(
-        out,
-        "{returns} {name}({});\nint main(void) {{ {name}({}); return 0; }}",
-        types.join(", "),
-        list.join(", ")
-    );
-    out
-}
-
-fn lowered(kernel: &Kernel) -> Lowered {
-    let items = parse_text(&kernel.text, Dialect::C);
-    let all = lower_unit(&items, &LowerOptions::new(Language::C));
-    let mut found = all.into_iter().map(|(_, lowered)| lowered);
-    let of = |lowered: &Lowered| lowered.module.functions[0].name == kernel.name;
-    found.find(of).expect("the function")
-}
-
-/// The paths that the interpreter takes.
-fn taken(kernel: &Kernel, lowered: &Lowered) -> Option<(PathNumbers, PathProfile)> {
-    let mut launch = Launch::new(1);
-    launch.warp_size = 1;
-    launch.limits.steps = 50_000_000;
-    for buffer in &kernel.buffers {
-        let bytes = buffer.bytes.clone();
-        launch.buffers.push(interp::Buffer::global(bytes));
-    }
-    for parameter in &kernel.parameters {
-        launch.parameters.push(match parameter.argument {
-            Argument::Pointer { buffer, offset } => interp::Argument::Pointer { buffer, offset },
-            Argument::Scalar { bits, .. } => interp::Argument::Bits(bits),
-        });
-    }
-    let mut recorder = Recorder::new(&lowered.module.functions[0], Stream::Every);
-    let outcome = run_with(&lowered.module, &launch, &mut recorder, &());
-    assert_eq!(outcome.error, None);
-    recorder.finish().paths
-}
-
 /// Edges that are exact, and all.
 #[derive(Default, Debug)]
 struct Sum {
@@ -208,7 +138,7 @@ struct Sum {
 
 fn judge(place: &Place, kernel: &Kernel, tool: &Tool, sum: &mut Sum) -> bool {
     let source = place.file("f.c", &kernel.text);
-    place.file("main.c", main_of(kernel));
+    place.file("main.c", main_of(kernel, "", ""));
     let folder = Path::new(&source).parent().expect("a folder").to_owned();
     let Some([option, report]) = counted(&folder, tool) else {
         return false;

@@ -567,6 +567,9 @@ pub(super) struct InstrumentArgs {
     /// Output file [default: FILE.counted.EXT; of IA-64 assembly standard output]
     #[arg(short, long, visible_alias = "write", value_name = "OUT")]
     pub(super) output: Option<PathBuf>,
+    /// Counts the paths of lanes instead of zeros of warps; also in C
+    #[arg(long, conflicts_with = "probe")]
+    pub(super) paths: bool,
     /// Map of the counters, for `lockstep profile import` [default: OUT.map.json]
     #[arg(long, value_name = "MAP.json")]
     pub(super) map: Option<PathBuf>,

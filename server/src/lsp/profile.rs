@@ -138,7 +138,7 @@ impl Backend {
                 instrument::instrument(db, file, None).map_err(|error| error.to_string())?;
             let copy = counts::copy_beside(file.path(db));
             let map = counts::map_beside(&copy);
-            counts::write_copy(&counted, &copy, &map)?;
+            counts::write_copy(&counted.text, &counted.map, &copy, &map)?;
             Ok::<_, String>((copy, map, counted.map))
         };
         let (copy, map, counted) = self

@@ -3,13 +3,17 @@
 use super::LARGEST_PROFILE;
 use super::coverage::{self, Coverage, CoverageError};
 use super::import::{self, CounterMap, Imported};
-use super::instrument::Counted;
+use super::path_copies::{self, PathMap};
 use crate::db::{Database, File};
 use crate::host;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a report of counts that are read.
 const LARGEST_REPORT: u64 = 256 << 20;
+
+/// Reasons that are told where nothing is left of counts.
+const MOST_REASONS: usize = 4;
 
 /// Where counts stand.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,6 +42,7 @@ pub enum Counts {
     Table(String),
     Counters(CounterMap, Vec<u64>),
     Coverage(Coverage),
+    Paths(PathMap, Vec<u64>),
 }
 
 /// The error is for people and names the file.
@@ -49,6 +54,15 @@ pub fn read(from: &From) -> Result<Counts, String> {
         }
         From::Counters { raw, map } => {
             let text = host::read(map).map_err(|error| error.to_string())?.text;
+            let named = |error| format!("{}: {error}", map.display());
+            if let Some(read) = path_copies::map(&text) {
+                let read = read.map_err(named)?;
+                let bytes =
+                    host::read_bytes(raw, LARGEST_PROFILE).map_err(|error| error.to_string())?;
+                let numbers = import::numbers(&bytes, read.counters as usize, read.width)
+                    .map_err(|error| format!("{}: {error}", raw.display()))?;
+                return Ok(Counts::Paths(read, numbers));
+            }
             let read = import::map(&text).map_err(|error| format!("{}: {error}", map.display()))?;
             let bytes =
                 host::read_bytes(raw, LARGEST_PROFILE).map_err(|error| error.to_string())?;
@@ -87,8 +101,9 @@ impl Counts {
     /// The source that a map names, beside the map.
     pub fn source(&self, from: &From) -> Option<PathBuf> {
         match (self, from) {
-            (Counts::Counters(read, _), From::Counters { map, .. }) => {
-                Some(map.parent().unwrap_or(Path::new("")).join(&read.file))
+            (Counts::Counters(CounterMap { file, .. }, _), From::Counters { map, .. })
+            | (Counts::Paths(PathMap { file, .. }, _), From::Counters { map, .. }) => {
+                Some(map.parent().unwrap_or(Path::new("")).join(file))
             }
             (_, From::Gcov { source, .. } | From::Llvm { source, .. }) => Some(source.clone()),
             _ => None,
@@ -108,17 +123,18 @@ pub fn import(db: &Database, file: File, from: &From, counts: &Counts) -> Result
             let found = coverage::import(db, file, coverage);
             found.map_err(|error| import::ImportError::Map(error.to_string()))
         }
+        Counts::Paths(map, numbers) => Ok(path_copies::counted(db, file, map, numbers, warp_size)),
         Counts::Table(text) => import::csv(db, file, text, warp_size),
         Counts::Counters(map, numbers) => import::counted(db, file, map, numbers, warp_size),
     };
     let mut imported = imported.map_err(|error| format!("{place}: {error}"))?;
     if imported.profile.items.is_empty() {
+        let name = file.path(db).file_name().unwrap_or_default();
+        let why = imported.lost.iter().map(|lost| format!("; {lost}"));
+        let why: String = why.take(MOST_REASONS).collect();
         return Err(format!(
-            "{place}: nothing of it is in {}",
-            file.path(db)
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
+            "{place}: nothing of it is in {}{why}",
+            name.to_string_lossy()
         ));
     }
     let name = from.path().file_name().unwrap_or_default();
@@ -138,11 +154,16 @@ pub fn map_beside(copy: &Path) -> PathBuf {
 }
 
 /// Writes an instrumented copy and its map. The error is for people.
-pub fn write_copy(counted: &Counted, copy: &Path, map: &Path) -> Result<(), String> {
-    let text = serde_json::to_string_pretty(&counted.map).map_err(|error| error.to_string())?;
+pub fn write_copy(
+    copied: &str,
+    counted: &impl Serialize,
+    copy: &Path,
+    map: &Path,
+) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(counted).map_err(|error| error.to_string())?;
     let write = |path: &Path, text: &str| {
         host::write(path, text.as_bytes()).map_err(|error| error.to_string())
     };
-    write(copy, &counted.text)?;
+    write(copy, copied)?;
     write(map, &format!("{text}\n"))
 }

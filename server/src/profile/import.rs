@@ -51,12 +51,8 @@ pub enum ImportError {
     Row { line: usize, message: String },
     #[error("{0}")]
     Map(String),
-    #[error("{found} counters; the map has {wanted} ({sites} places, two each)")]
-    Count {
-        found: usize,
-        wanted: usize,
-        sites: usize,
-    },
+    #[error("{found} counters; the map has {wanted}")]
+    Count { found: usize, wanted: usize },
 }
 
 /// An imported profile, and the rows that mean nothing in this source.
@@ -249,8 +245,12 @@ pub fn map(text: &str) -> Result<CounterMap, ImportError> {
 
 /// Counters from a file: binary where the size is right, else numbers in text.
 pub fn counters(bytes: &[u8], map: &CounterMap) -> Result<Vec<u64>, ImportError> {
-    let wanted = map.sites.len() * 2;
-    let width = map.width as usize;
+    numbers(bytes, map.sites.len() * 2, map.width)
+}
+
+/// So many numbers of so many bytes, or as many in text.
+pub(super) fn numbers(bytes: &[u8], wanted: usize, width: u32) -> Result<Vec<u64>, ImportError> {
+    let width = width as usize;
     if bytes.len() == wanted * width {
         let word = |chunk: &[u8]| {
             chunk
@@ -271,7 +271,6 @@ pub fn counters(bytes: &[u8], map: &CounterMap) -> Result<Vec<u64>, ImportError>
         Ok(numbers) if !numbers.is_empty() => Err(ImportError::Count {
             found: numbers.len(),
             wanted,
-            sites: map.sites.len(),
         }),
         _ => Err(ImportError::Map(format!(
             "{} bytes are neither {wanted} counters of {width} bytes nor as many numbers in text",

@@ -11,6 +11,8 @@ use facts::values::stored::{code_hash, hex, text_hash};
 pub enum InstrumentError {
     #[error("counters can be put into CUDA, HLSL and PTX")]
     Language,
+    #[error("paths can be counted in C, CUDA, HLSL and PTX")]
+    PathLanguage,
     #[error("there is nothing to count{0}")]
     Nothing(String),
 }

@@ -14,6 +14,7 @@ pub mod instrument;
 pub mod launch;
 pub mod make;
 mod members;
+pub mod path_copies;
 pub mod predict;
 pub mod probes;
 pub mod record;

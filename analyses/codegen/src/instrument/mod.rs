@@ -11,6 +11,7 @@
 //!
 //! Source: Stephenson and Rangan, *AZP*, section 4: two counters a candidate with a warp-wide vote.
 
+pub mod paths;
 pub mod ptx;
 pub mod source;
 

@@ -1,7 +1,7 @@
 //! The control flow that paths are counted on: nodes, their edges in the order of the terminator, and which edges end a path.
 
-use ir::Function;
 use ir::entity::Entity;
+use ir::{Block, Function, Op, Terminator, ValueDef};
 
 /// A flow graph whose nodes are numbered from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,6 +63,22 @@ impl PathGraph {
             }
         }
         out
+    }
+}
+
+/// The edge that control takes from a block whose condition is a constant, as those of ways out of loops are that are there for the
+/// sake of the loop.
+#[must_use]
+pub fn certain_edge(function: &Function, block: Block) -> Option<usize> {
+    let Terminator::Branch { condition, .. } = &function.blocks[block].terminator else {
+        return None;
+    };
+    let ValueDef::Result(inst, _) = function.values[*condition].def else {
+        return None;
+    };
+    match function.insts[inst].op {
+        Op::Const(bits) => Some(usize::from(bits & 1 == 0)),
+        _ => None,
     }
 }
 

@@ -23,7 +23,7 @@ mod profile;
 mod tests;
 mod unread;
 
-pub use graph::PathGraph;
+pub use graph::{PathGraph, certain_edge};
 pub use numbering::{Ending, Path, PathNumbers, PathRefusal, Start, Walk};
 pub use profile::PathProfile;
 pub use unread::{Unread, unread, unread_at_least};

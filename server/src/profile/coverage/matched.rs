@@ -12,7 +12,7 @@ use crate::profile::import::{Imported, function_of, functions, profile_of};
 use crate::program::{self, Language, own_items};
 use facts::paths::bounds::{CountBounds, EdgeCounts};
 use facts::paths::partly_known::{Contradiction, PartlyKnown, SidePair};
-use facts::paths::{PathGraph, PathNumbers, PathRefusal};
+use facts::paths::{PathGraph, PathNumbers, PathRefusal, certain_edge};
 use facts::values::stored::{StoredItem, edge_item};
 use ir::entity::Entity;
 use ir::{Block, BranchKind, Function, Op, Site, Terminator};
@@ -209,7 +209,8 @@ impl Scene<'_> {
     ) -> Result<PartlyKnown, Contradiction> {
         let mut known = PartlyKnown::new(graph, CountBounds::exact(entries));
         let mut at: FxHashMap<(u32, Span), usize> = FxHashMap::default();
-        for data in self.function.blocks.values() {
+        let blocks = self.function.blocks.iter();
+        for (_, data) in blocks.filter(|(block, _)| certain_edge(self.function, *block).is_none()) {
             if data.terminator.edges().len() > 1 {
                 *at.entry((data.loc.site.0, data.loc.span)).or_default() += 1;
             }
@@ -219,6 +220,10 @@ impl Scene<'_> {
                 continue;
             }
             let node = block.index();
+            if let Some(edge) = certain_edge(self.function, block) {
+                known.edge(node, 1 - edge, CountBounds::exact(0))?;
+                continue;
+            }
             let several = at.get(&(data.loc.site.0, data.loc.span)) != Some(&1);
             let inlined = data.loc.site != Site(0);
             let found = match self.place(block) {

@@ -151,10 +151,19 @@ impl Walk<'_> {
     }
 
     fn condition(&mut self, at: Span, expr: &Expr) {
-        let expr = expr.clone();
         let start = self.start;
-        let place = self.place(at);
-        self.out.conditions.insert(place, Condition { expr, start });
+        let mut place = self.place(at);
+        let mut inner = expr;
+        loop {
+            let expr = inner.clone();
+            self.out.conditions.insert(place, Condition { expr, start });
+            // A branch stands within the parentheses around its condition, too.
+            let ExprKind::Paren(next) = &inner.kind else {
+                break;
+            };
+            inner = next;
+            place = self.place(inner.span);
+        }
     }
 
     fn decision(&mut self, span: Span) {
@@ -176,8 +185,12 @@ impl Walk<'_> {
         }
         let first = |side: Option<&Stmt>| side.and_then(first).map(|span| self.place(span));
         let sides = sides.map(first);
-        let place = self.place(e.span);
-        self.out.sides.insert(place, sides);
+        let mut inner = e;
+        self.out.sides.insert(self.place(e.span), sides);
+        while let ExprKind::Paren(next) = &inner.kind {
+            inner = next;
+            self.out.sides.insert(self.place(inner.span), sides);
+        }
     }
 
     fn any_head(&mut self, condition: &Head, sides: [Option<&Stmt>; 2]) {

@@ -6,8 +6,8 @@ use super::{
     MOST_PATHS, StoredBlock, StoredEdges, StoredItem, StoredJoint, StoredPath, StoredTop,
     StoredValue, hex,
 };
-use crate::paths::PathGraph;
 use crate::paths::bounds::EdgeCounts;
+use crate::paths::{PathGraph, PathNumbers, PathProfile};
 use crate::values::record::Recorded;
 use ir::{Function, Loc, Value, ValueDef};
 
@@ -170,6 +170,33 @@ pub fn edge_item(
         });
         item.blocks = stored.collect();
     }
+    item
+}
+
+/// An item of which the paths of lanes were counted; `lanes` where a warp has more of them than one.
+#[must_use]
+pub fn path_item(
+    function: &Function,
+    ordinal: u32,
+    numbers: &PathNumbers,
+    profile: &PathProfile,
+    lanes: bool,
+) -> StoredItem {
+    let mut item = empty(function, ordinal);
+    (item.paths, item.other_paths) = stored_paths(numbers, profile);
+    // Executions by warps are those of lanes where a warp is one.
+    if !lanes {
+        item.warps = profile.entries(numbers);
+    }
+    let passed = profile.nodes(numbers);
+    let blocks = function.blocks.keys().zip(&passed);
+    let executed = blocks.filter(|(_, count)| **count > 0);
+    let stored = executed.map(|(block, &count)| StoredBlock {
+        id: block.0,
+        executions: if lanes { 0 } else { count },
+        shape: block_shape(function, block),
+    });
+    item.blocks = stored.collect();
     item
 }
 

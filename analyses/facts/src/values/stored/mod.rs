@@ -16,7 +16,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-pub use build::{Place, Positions, aggregate, edge_item, item_of, stored_item};
+pub use build::{Place, Positions, aggregate, edge_item, item_of, path_item, stored_item};
 pub use map::{Lost, Mapped, Why, map};
 pub use paths::{
     FoundEdges, FoundPaths, found_branches, found_edges, found_paths, stored_edges, stored_paths,
