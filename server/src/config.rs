@@ -38,6 +38,7 @@
 //! zeros = true                              # how often values are zero for a whole warp, where there is a profile
 //! paths = true                              # values that most recorded ways never read, where there is a profile
 //! zero_percent = 10                         # at least so often
+//! frequencies = true                        # how often sides of branches are taken, and hot paths, where there is a profile
 //! mispredictions = true                     # branches that a predictor is often wrong about, where there is a profile
 //! branch_cycles = 8                         # branches that cost less have no hint
 //! costs = "hot"                             # estimated cycles: off, hot (a line that hides them), all
@@ -212,6 +213,8 @@ pub struct HintConfig {
     pub zeros: bool,
     /// Values that most recorded ways never read.
     pub paths: bool,
+    /// Sides of branches that are seldom taken, and hot paths.
+    pub frequencies: bool,
     /// Hints on how often a branch is mispredicted.
     pub mispredictions: bool,
     /// The line at which most registers are live, of kernels whose occupancy they limit.
@@ -260,6 +263,7 @@ impl Default for HintConfig {
             accesses: true,
             zeros: true,
             paths: true,
+            frequencies: true,
             mispredictions: true,
             registers: true,
             zero_percent: 10,

@@ -274,6 +274,9 @@ pub(super) struct HintSettings {
     /// Values that most of the recorded ways never read, where there is a profile.
     #[schemars(extend("default" = true))]
     paths: Setting<bool>,
+    /// Sides of branches that are seldom taken, and the hot path of a function, where there is a profile.
+    #[schemars(extend("default" = true))]
+    frequencies: Setting<bool>,
     /// Branches that are often mispredicted, of functions that run on one lane and have a profile.
     #[schemars(extend("default" = true))]
     mispredictions: Setting<bool>,
@@ -686,6 +689,7 @@ impl Apply<'_> {
         set("accesses", hints.accesses, &mut to.accesses);
         set("zeros", hints.zeros, &mut to.zeros);
         set("paths", hints.paths, &mut to.paths);
+        set("frequencies", hints.frequencies, &mut to.frequencies);
         set(
             "mispredictions",
             hints.mispredictions,

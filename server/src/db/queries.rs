@@ -20,6 +20,7 @@ use crate::derive::partly_dead::DeadRow;
 use crate::derive::register_rows::RegisterRow;
 use crate::derive::rows::Rows;
 use crate::derive::silences::Silences;
+use crate::derive::ways::Ways;
 use crate::derive::zeros::{ProfileText, Zeros};
 use crate::program::{self, Analysed, Assembly, Body, Callees, Holds, MachineText, Passed, Places};
 use codegen::machine::Table;
@@ -275,6 +276,12 @@ pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Option<Costs>> {
 #[salsa::tracked]
 pub fn partly_dead<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<DeadRow> {
     derive::partly_dead::of_item(db, item)
+}
+
+/// How often the sides of an item's branches are taken, and its hot paths, item-relative. Asked for only where there is a profile.
+#[salsa::tracked]
+pub fn ways<'db>(db: &'db dyn Db, item: Item<'db>) -> Ways {
+    derive::ways::of_item(db, item)
 }
 
 /// The values of an item whose zeros make accesses to memory useless, item-relative. Asked for only where there is a profile.

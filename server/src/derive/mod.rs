@@ -24,4 +24,5 @@ pub mod silences;
 pub mod speculation;
 pub mod timing;
 pub mod versions;
+pub mod ways;
 pub mod zeros;

@@ -6,7 +6,7 @@ use super::pressure::outer;
 use super::zeros::{self, FileProfile, UnusableProfile, file_profile};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, is_named, items_to_show};
-use facts::paths::bounds::{CountBounds, RankedBy, ranked};
+use facts::paths::bounds::{CountBounds, EdgeCounts, RankedBy, ranked};
 use facts::paths::{
     Path, PathGraph, PathNumbers, PathProfile, PathRefusal, Start, Unread, unread, unread_at_least,
 };
@@ -107,6 +107,41 @@ impl Known {
         match &self.taken {
             Taken::Paths(found) => found.profile.entries(&self.numbers),
             Taken::Edges(found) => found.counts.entries.least,
+        }
+    }
+
+    /// How often each edge was taken.
+    pub(super) fn edges(&self) -> EdgeCounts {
+        match &self.taken {
+            Taken::Paths(found) => {
+                let exact = |of: &Vec<u64>| of.iter().map(|&n| CountBounds::exact(n)).collect();
+                EdgeCounts {
+                    entries: CountBounds::exact(found.profile.entries(&self.numbers)),
+                    edges: found
+                        .profile
+                        .edges(&self.numbers)
+                        .iter()
+                        .map(exact)
+                        .collect(),
+                }
+            }
+            Taken::Edges(found) => found.counts.clone(),
+        }
+    }
+
+    /// Paths with the bounds of their counts: those that were taken, or must have been.
+    pub(super) fn ranked(&self) -> Vec<(Path, CountBounds)> {
+        match &self.taken {
+            Taken::Paths(found) => {
+                let all = found.profile.by_count().into_iter();
+                let exact =
+                    |(number, count)| Some((self.numbers.path(number)?, CountBounds::exact(count)));
+                all.filter_map(exact).collect()
+            }
+            Taken::Edges(found) => {
+                let graph = self.numbers.graph();
+                ranked(graph, &found.counts, RankedBy::Least, MOST_LISTED).paths
+            }
         }
     }
 

@@ -83,6 +83,9 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         if profiled && switches.paths && item.holds(db).code {
             remarks.extend(super::partly_dead::hints(db, item));
         }
+        if profiled && switches.frequencies && item.holds(db).code {
+            remarks.extend(super::ways::hints(db, item, !page.brief, &|_| false));
+        }
         let key = ItemKey {
             name: item.name(db).clone(),
             ordinal: item.ordinal(db),
@@ -174,6 +177,16 @@ fn of_one_lane(
         for (_, item) in own_items(db, file) {
             if item.holds(db).code {
                 hints.extend(super::partly_dead::hints(db, item));
+            }
+        }
+    }
+    if profiled && switches.frequencies {
+        // What a predictor is often wrong about is taken now and then.
+        let hard: Vec<u32> = hints.iter().map(|hint| hint.about).collect();
+        for (_, item) in own_items(db, file) {
+            if item.holds(db).code {
+                let told = |at: Span| hard.contains(&at.start);
+                hints.extend(super::ways::hints(db, item, !page.brief, &told));
             }
         }
     }

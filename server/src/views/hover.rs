@@ -23,10 +23,25 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     }
     // Facts of lanes say nothing of a function that runs on one.
     let in_item = match file.language(db) {
-        program::Language::C => super::branches::hover(db, file, offset),
+        program::Language::C => {
+            super::branches::hover(db, file, offset).or_else(|| ways(db, file, offset))
+        }
         _ => in_item(db, file, offset),
     };
     in_item.or_else(|| macro_or_include(db, file, offset))
+}
+
+/// How often a condition held, or the hot path of a function, by a profile.
+fn ways(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
+    crate::derive::zeros::stored(db, file)?;
+    let (place, item) = item_at(db, file, offset)?;
+    let at = offset - place.start;
+    let found = super::ways::hover(db, item, at);
+    let (span, markdown) = found.or_else(|| super::ways::head_hover(db, file, item, at))?;
+    Some(Hover {
+        span: span.shifted(place.start),
+        markdown,
+    })
 }
 
 /// Returns what fills the registers, on the line that has the mark of the peak.
@@ -160,6 +175,16 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
             span = span.or(Some(place));
             sections.push(section);
         }
+    }
+    // Of a variable in a condition its own facts are asked for, those of the condition at its operators.
+    let on_condition = span.is_none_or(|span| rows.branches.iter().any(|one| one.loc.span == span));
+    let on_name = span == Some(function.name_span);
+    if (on_condition || on_name)
+        && let Some(ways) = ways(db, file, offset)
+    {
+        let own = Span::new(ways.span.start - place.start, ways.span.end - place.start);
+        span = span.or(Some(own));
+        sections.push(ways.markdown);
     }
     if shows_costs && let Some(section) = at_peak(db, file, offset, item, function) {
         span = span.or(Some(Span::new(at, at)));

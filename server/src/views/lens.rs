@@ -127,6 +127,22 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
         }));
         lenses.sort_by_key(|lens| lens.span.start);
     }
+    let profiled = crate::derive::zeros::stored(db, file).is_some();
+    if profiled && file.settings(db).view(db).hints.frequencies {
+        for (_, item) in own_items(db, file) {
+            if item.holds(db).code {
+                let hot = super::ways::lenses(db, file, item);
+                lenses.extend(hot.into_iter().map(|(span, title)| Lens {
+                    span,
+                    title,
+                    item: item.name(db).to_string(),
+                    costs: None,
+                    registers: None,
+                }));
+            }
+        }
+        lenses.sort_by_key(|lens| lens.span.start);
+    }
     lenses
 }
 

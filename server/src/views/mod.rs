@@ -39,4 +39,5 @@ pub mod text;
 pub mod tokens;
 mod version_set;
 pub mod versions;
+pub mod ways;
 pub mod zeros;

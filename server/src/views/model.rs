@@ -35,6 +35,8 @@ pub enum Category {
     Loop,
     /// Lanes that diverge at a branch.
     Branch,
+    /// How often a side of a branch is taken.
+    Side,
     /// The class or form of a variable.
     Value,
     /// Registers, where most are live.

@@ -60,7 +60,7 @@ pub fn report(paths: &ItemPaths, all: bool) -> String {
                     out,
                     "  {:>10}  {least:>5.1} %  {}",
                     row.count.least,
-                    way(row)
+                    way(Way::of(row))
                 );
             }
             false => {
@@ -74,7 +74,7 @@ pub fn report(paths: &ItemPaths, all: bool) -> String {
                         format!("{least:.1} to {:.1} %", 100.0 * row.share[1]),
                     ),
                 };
-                let _ = writeln!(out, "  {count:>10}  {share}  {}", way(row));
+                let _ = writeln!(out, "  {count:>10}  {share}  {}", way(Way::of(row)));
             }
         }
     }
@@ -114,10 +114,27 @@ fn plural(count: u64, word: &str) -> String {
     }
 }
 
+/// The lines of a path in the order in which they are come to.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// It begins with another iteration of a loop.
+    pub again: bool,
+    pub lines: &'a [u32],
+}
+
+impl<'a> Way<'a> {
+    fn of(row: &'a PathRow) -> Self {
+        Way {
+            again: row.again,
+            lines: &row.lines,
+        }
+    }
+}
+
 /// `5-8, 10, 14`; of another iteration `again 9-12`.
-fn way(row: &PathRow) -> String {
+pub fn way(row: Way<'_>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &line in &row.lines {
+    for &line in row.lines {
         match ranges.last_mut() {
             Some((_, last)) if line == *last + 1 => *last = line,
             _ => ranges.push((line, line)),
