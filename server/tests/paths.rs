@@ -281,3 +281,92 @@ fn without_a_profile_it_says_how_to_make_one() {
     let said = errors(&lockstep(&["paths", &file, "--no-config", "--item", "run"]));
     assert!(said.contains("there is no function `run`"), "{said}");
 }
+
+/// Paths over two iterations are those of the profile that was recorded so: each is as many paths over one as it has iterations.
+#[test]
+fn paths_over_iterations_are_those_that_were_recorded() {
+    let (place, file) = profiled("windows");
+    let refused = text(&lockstep(&[
+        "paths",
+        &file,
+        "--no-config",
+        "--iterations",
+        "2",
+    ]));
+    assert!(
+        refused.contains("no paths of `walk` over 2 iterations, but none over several iterations: `lockstep profile FILE --iterations 2`"),
+        "{refused}"
+    );
+    let inputs = place.path("walk.toml");
+    let record = |arguments: &[&str]| {
+        let all = ["profile", &file, "--inputs", &inputs, "--no-config"];
+        let ran = lockstep(&[&all[..], arguments].concat());
+        assert!(ran.status.success(), "{}", errors(&ran));
+    };
+    let of = |iterations: &str| {
+        let all = [
+            "paths",
+            &file,
+            "--no-config",
+            "--format",
+            "json",
+            "--iterations",
+            iterations,
+        ];
+        let report = json(&lockstep(&all));
+        (
+            report["functions"][0].clone(),
+            report["paths"].as_array().expect("paths").clone(),
+        )
+    };
+    record(&["--iterations", "2"]);
+    let (plain, single) = of("1");
+    let (function, double) = of("2");
+    assert_eq!(function["iterations"], 2);
+    assert_eq!(function["entries"], plain["entries"]);
+    // Line 9 is passed once in an iteration, and once more when the loop is left.
+    let passes_of = |all: &[Value], line: u64| -> u64 {
+        let times = |path: &Value| {
+            let lines = path["lines"].as_array().expect("lines").iter();
+            let here = lines.filter(|known| known.as_u64() == Some(line)).count() as u64;
+            here * path["count"].as_u64().expect("a count")
+        };
+        all.iter().map(times).sum()
+    };
+    for line in [8, 11, 13, 14, 16] {
+        assert_eq!(
+            passes_of(&double, line),
+            passes_of(&single, line),
+            "line {line}"
+        );
+    }
+    let total = |all: &[Value]| count(all, &|_| true);
+    assert!(total(&double) < total(&single));
+    // Which side an iteration takes when the one before took the other one: light elements follow each other.
+    let both = |path: &Value| passes(path, 11) && passes(path, 13);
+    assert!(count(&double, &both) <= 40, "{double:?}");
+    assert!(single.iter().all(|path| !both(path)));
+    let refused = json(&lockstep(&[
+        "paths",
+        &file,
+        "--no-config",
+        "--iterations",
+        "3",
+        "--format",
+        "json",
+    ]));
+    let said = refused["refused"][0].as_str().expect("a reason");
+    assert!(
+        said.contains("over 3 iterations, but those over 2 iterations"),
+        "{said}"
+    );
+    // Runs of the same kind are added; of another kind nothing tells of both.
+    record(&["--iterations", "2", "--add"]);
+    assert_eq!(total(&of("2").1), 2 * total(&double));
+    record(&["--add"]);
+    let (none, _) = of("1");
+    assert_eq!(none["entries"], 192);
+    let all = ["paths", &file, "--no-config", "--iterations", "2"];
+    let gone = text(&lockstep(&all));
+    assert!(gone.contains("but none over several iterations"), "{gone}");
+}

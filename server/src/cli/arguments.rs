@@ -233,6 +233,9 @@ pub(super) struct PathsArgs {
     /// All paths that were taken, however rare
     #[arg(long)]
     pub(super) all: bool,
+    /// Paths that go on over K iterations of loops, of a profile that `lockstep profile --iterations K` recorded
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(facts::values::stored::MOST_ITERATIONS)), default_value_t = 1)]
+    pub(super) iterations: u32,
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: DataFormat,
     #[command(flatten)]
@@ -440,6 +443,9 @@ pub(super) struct ProfileArgs {
     /// Adds the counts to those of earlier runs of the same code, instead of replacing them
     #[arg(long, conflicts_with = "output")]
     pub(super) add: bool,
+    /// Records paths over K iterations of loops, too, for `lockstep paths --iterations K`
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=i64::from(facts::values::stored::MOST_ITERATIONS)))]
+    pub(super) iterations: Option<u32>,
     /// Number of executions of a value between two tests of whether its profile has converged
     #[arg(long, value_name = "N", default_value_t = facts::values::convergent::CONVERGENCE_INTERVAL, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) interval: u64,

@@ -13,7 +13,7 @@ pub(super) fn paths(args: &PathsArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
     let file = input::open(&mut db, &args.file, &args.analysis)?;
     let name = args.item.as_deref();
-    let (items, without) = found(&db, file, name);
+    let (items, without) = found(&db, file, name, args.iterations);
     if let Some(name) = name
         && items.is_empty()
         && without.is_empty()
@@ -51,6 +51,7 @@ pub(super) fn paths(args: &PathsArgs) -> Result<u8, CliError> {
                         "item": item.name.as_str(),
                         "entries": item.entries,
                         "possible": item.possible,
+                        "iterations": args.iterations,
                         "edges_alone": item.edges_alone,
                         "cut": item.cut,
                         "lost": item.lost,

@@ -74,6 +74,7 @@ fn run_file(args: &ProfileArgs) -> Result<u8, CliError> {
         return Ok(0);
     }
     let order = Order {
+        iterations: args.iterations,
         inputs: args.inputs.clone(),
         item: args.item.clone(),
         every: args.every,

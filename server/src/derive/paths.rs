@@ -10,7 +10,9 @@ use facts::paths::bounds::{CountBounds, EdgeCounts, RankedBy, ranked};
 use facts::paths::{
     Path, PathGraph, PathNumbers, PathProfile, PathRefusal, Start, Unread, unread, unread_at_least,
 };
-use facts::values::stored::{FoundEdges, FoundPaths, StoredItem, found_edges, found_paths};
+use facts::values::stored::{
+    FoundEdges, FoundPaths, StoredItem, found_edges, found_paths, found_windows,
+};
 use ir::{Block, EntityVec, Function, Inst, Loc, Op};
 use smol_str::SmolStr;
 use std::path::PathBuf;
@@ -183,13 +185,24 @@ pub enum NoPaths {
     Numbers(SmolStr, PathRefusal),
     /// Counts of edges that are found again in the code as it is now are not those of a flow.
     Changed(SmolStr),
+    /// Paths over so many iterations were not recorded, or over another number of them.
+    Iterations {
+        name: SmolStr,
+        wanted: u32,
+        recorded: Option<u32>,
+    },
 }
 
 /// Paths that may have been taken which are listed where edges alone were counted.
 const MOST_LISTED: usize = 4096;
 
 /// The paths of a file's functions, or of the function of a name, and of what has none the reason.
-pub fn paths(db: &dyn Db, file: File, name: Option<&str>) -> (Vec<ItemPaths>, Vec<NoPaths>) {
+pub fn paths(
+    db: &dyn Db,
+    file: File,
+    name: Option<&str>,
+    iterations: u32,
+) -> (Vec<ItemPaths>, Vec<NoPaths>) {
     let profile = match file_profile(db, file) {
         FileProfile::Read(_, _, profile) => profile,
         FileProfile::Missing => return (Vec::new(), vec![NoPaths::NoProfile]),
@@ -212,7 +225,7 @@ pub fn paths(db: &dyn Db, file: File, name: Option<&str>) -> (Vec<ItemPaths>, Ve
             let mut items = profile.items.iter();
             let stored = items.find(|s| s.name == *function.name && s.ordinal == ordinal);
             match stored.filter(|stored| has_ways(stored)) {
-                Some(stored) => match of_part(db, file, item, &part, stored) {
+                Some(stored) => match of_part(db, file, item, &part, stored, iterations) {
                     Ok(paths) => found.push(paths),
                     Err(reason) => without.push(reason),
                 },
@@ -231,12 +244,29 @@ fn of_part(
     item: Item<'_>,
     part: &Part<'_>,
     stored: &StoredItem,
+    iterations: u32,
 ) -> Result<ItemPaths, NoPaths> {
     let function = part.function;
-    let numbers = PathNumbers::new(PathGraph::of(function))
+    let graph = PathGraph::of(function).over_iterations(iterations as usize);
+    let numbers = PathNumbers::new(graph)
         .map_err(|refusal| NoPaths::Numbers(function.name.clone(), refusal))?;
-    let known = Known::of(stored, function, numbers)
-        .ok_or_else(|| NoPaths::Changed(function.name.clone()))?;
+    let known = match iterations {
+        1 => Known::of(stored, function, numbers)
+            .ok_or_else(|| NoPaths::Changed(function.name.clone()))?,
+        _ => {
+            let recorded = stored.windows.as_ref();
+            let windows = recorded.filter(|windows| windows.iterations == iterations);
+            let windows = windows.ok_or_else(|| NoPaths::Iterations {
+                name: function.name.clone(),
+                wanted: iterations,
+                recorded: recorded.map(|windows| windows.iterations),
+            })?;
+            Known {
+                taken: Taken::Paths(found_windows(stored, windows, function, &numbers)),
+                numbers,
+            }
+        }
+    };
     let numbers = &known.numbers;
     let by_block = lines_of_blocks(db, file, item, function);
     let row = |path: &Path, count: CountBounds, total: CountBounds| PathRow {
@@ -341,7 +371,8 @@ fn lines_of_blocks(db: &dyn Db, file: File, item: Item<'_>, function: &Function)
 /// The lines of a path's blocks, each once in a row.
 fn lines(path: &Path, by_block: &[Vec<u32>]) -> Vec<u32> {
     let mut out: Vec<u32> = Vec::new();
-    for &line in path.nodes.iter().flat_map(|&node| &by_block[node]) {
+    let blocks = by_block.len().max(1);
+    for &line in path.nodes.iter().flat_map(|&node| &by_block[node % blocks]) {
         if out.last() != Some(&line) {
             out.push(line);
         }

@@ -21,6 +21,8 @@ pub struct Order {
     pub every: bool,
     /// When a value of a long run rests, and for how long.
     pub schedule: Schedule,
+    /// Paths over so many iterations of loops are recorded, too.
+    pub iterations: Option<u32>,
     /// Counts are added to those of the same code that are there.
     pub add: bool,
     /// Where the profile goes, alone; else into the one beside the file.
@@ -122,6 +124,7 @@ pub fn make(
         item: order.item.as_deref(),
         every: order.every,
         schedule: order.schedule,
+        iterations: order.iterations,
     };
     let (new, ran) = run::run(db, file, &request, progress, checkpoint).map_err(|error| {
         let path = match (&error, &inputs) {

@@ -9,6 +9,7 @@
 //! Counts of warps are exact. Values of lanes go through the plain profiler, or through the convergent one where a run
 //! is long. Callees that were not inlined are not recorded. Memory is bounded by the function and the warps in flight.
 
+use facts::paths::{PathNumbers, PathProfile};
 use facts::values::convergent::{ConvergentProfiler, Schedule};
 use facts::values::profiler::Profiler;
 use facts::values::record::{Counts, JointCounts, Recorded, recordable, significant, vectors};
@@ -80,6 +81,8 @@ pub struct Recorder {
     entry: Option<Block>,
     warps: u64,
     paths: PathRecorder,
+    /// Of paths over several iterations, where they are asked for.
+    windows: Option<PathRecorder>,
     branches: BranchRecorder,
 }
 
@@ -146,8 +149,19 @@ impl Recorder {
             entry: function.layout.first().copied(),
             warps: 0,
             paths: PathRecorder::new(function),
+            windows: None,
             branches: BranchRecorder::new(function),
         }
+    }
+
+    /// Records paths over so many iterations, too.
+    pub fn over_iterations(&mut self, function: &Function, iterations: u32) {
+        self.windows = Some(PathRecorder::over_iterations(function, iterations));
+    }
+
+    /// The paths over several iterations; `None` where they are not recorded, or the function has more of them than numbers.
+    pub fn take_windows(&mut self) -> Option<(PathNumbers, PathProfile)> {
+        self.windows.take()?.finish()
     }
 
     /// Warps that entered the function so far.
@@ -224,11 +238,17 @@ impl Observer for Recorder {
             self.warps += u64::from(self.entry == Some(instance.block));
         }
         self.paths.block(instance);
+        if let Some(windows) = &mut self.windows {
+            windows.block(instance);
+        }
         self.branches.block(instance);
     }
 
     fn branch(&mut self, instance: &Instance<'_>, taken: &[u64]) {
         self.paths.branch(instance, taken);
+        if let Some(windows) = &mut self.windows {
+            windows.branch(instance, taken);
+        }
         self.branches.branch(instance, taken);
     }
 

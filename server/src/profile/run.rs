@@ -9,7 +9,9 @@ use super::{lanes_of, place_of, set_lines};
 use crate::db::{self, Database, File, Item};
 use crate::program::items_to_show;
 use facts::values::convergent::Schedule;
-use facts::values::stored::{Origin, StoredBranch, StoredItem, StoredProfile, aggregate, item_of};
+use facts::values::stored::{
+    Origin, StoredBranch, StoredItem, StoredProfile, aggregate, item_of, stored_windows,
+};
 use ir::checkpoint::Checkpoint;
 use ir::{FunctionKind, Value};
 use oracle::interp::{Instance, Observer, run_with};
@@ -66,6 +68,8 @@ pub struct Request<'a> {
     pub every: bool,
     /// When a value of a long run rests, and for how long.
     pub schedule: Schedule,
+    /// Paths over so many iterations of loops are recorded, too.
+    pub iterations: Option<u32>,
 }
 
 /// Told how far the run is.
@@ -218,6 +222,9 @@ pub fn run(
         instructions: 0,
         bound: launch.limits.steps,
     };
+    if let Some(iterations) = request.iterations {
+        watched.recorder.over_iterations(function, iterations);
+    }
     let outcome = run_with(&lowered.module, launch, &mut watched, checkpoint);
     if let Some(error) = &outcome.error {
         let place = error.place().and_then(|place| {
@@ -233,6 +240,7 @@ pub fn run(
             place,
         });
     }
+    let windows = watched.recorder.take_windows();
     let (recorded, branches) = watched.recorder.finish_with_branches();
     let lanes = recorded.values.iter().map(|(_, counts)| counts.lanes).sum();
     let profiled = recorded
@@ -244,6 +252,10 @@ pub fn run(
     let mut stored: StoredItem = item_of(function, item.ordinal(db), &recorded, &positions);
     set_lines(db, file, item, function, &mut stored);
     stored.branches = stored_branches(function, &branches);
+    let windows = request.iterations.zip(windows);
+    stored.windows = windows.map(|(iterations, (numbers, profile))| {
+        stored_windows(function, iterations, &numbers, &profile)
+    });
     let path = file.path(db);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let text = crate::program::text(file.source(db));

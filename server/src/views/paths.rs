@@ -163,6 +163,19 @@ pub fn reason(reason: &NoPaths) -> String {
         NoPaths::Changed(name) => {
             format!("`{name}` has changed since it was profiled: the counts of its edges are not those of the code as it is now")
         }
+        NoPaths::Iterations {
+            name,
+            wanted,
+            recorded,
+        } => {
+            let known = match recorded {
+                Some(recorded) => format!("those over {recorded} iterations"),
+                None => "none over several iterations".to_owned(),
+            };
+            format!(
+                "the profile has no paths of `{name}` over {wanted} iterations, but {known}: `lockstep profile FILE --iterations {wanted}` records them"
+            )
+        }
         NoPaths::Numbers(name, refusal) => format!("`{name}`: {refusal}"),
     }
 }

@@ -28,6 +28,7 @@ fn compared(name: &str, source: &str, toml: &str) -> usize {
         warp_size: 32,
         item: None,
         every: true,
+        iterations: None,
         schedule: facts::values::convergent::Schedule::default(),
     };
     let (direct, _) = run::run(&db, file, &request, &mut (), &())

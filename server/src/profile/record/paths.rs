@@ -16,14 +16,26 @@ pub(super) struct PathRecorder {
     /// `None`: there are more paths than numbers.
     numbers: Option<PathNumbers>,
     profile: PathProfile,
+    blocks: usize,
     /// By workgroup, warp and lane.
     walks: FxHashMap<(u64, u32, u32), Walk>,
 }
 
 impl PathRecorder {
     pub(super) fn new(function: &Function) -> Self {
+        PathRecorder::of(PathGraph::of(function), function)
+    }
+
+    /// Of paths that go on over so many iterations of loops.
+    pub(super) fn over_iterations(function: &Function, iterations: u32) -> Self {
+        let graph = PathGraph::of(function).over_iterations(iterations as usize);
+        PathRecorder::of(graph, function)
+    }
+
+    fn of(graph: PathGraph, function: &Function) -> Self {
         PathRecorder {
-            numbers: PathNumbers::new(PathGraph::of(function)).ok(),
+            blocks: function.blocks.len(),
+            numbers: PathNumbers::new(graph).ok(),
             profile: PathProfile::default(),
             walks: FxHashMap::default(),
         }
@@ -62,7 +74,12 @@ impl PathRecorder {
                 let Some(walk) = self.walks.get_mut(&key) else {
                     continue;
                 };
-                debug_assert_eq!(walk.node, instance.block.index(), "lanes walk along edges");
+                // Over several iterations a block has a node in each.
+                debug_assert_eq!(
+                    walk.node % self.blocks,
+                    instance.block.index(),
+                    "lanes walk along edges"
+                );
                 if let Some(number) = numbers.step(walk, edge) {
                     self.profile.count(number);
                 }

@@ -4,7 +4,7 @@ use super::paths::{stored_edges, stored_paths};
 use super::shape::{block_shape, code_hash, names, shape};
 use super::{
     MOST_PATHS, StoredBlock, StoredEdges, StoredItem, StoredJoint, StoredPath, StoredTop,
-    StoredValue, hex,
+    StoredValue, StoredWindows, hex,
 };
 use crate::paths::bounds::EdgeCounts;
 use crate::paths::{PathGraph, PathNumbers, PathProfile};
@@ -128,6 +128,29 @@ pub fn stored_item(
     item
 }
 
+/// Adds paths to others, of which the rarest may come to be counted together.
+fn add_paths(into: &mut Vec<StoredPath>, others: &mut u64, more: &[StoredPath]) {
+    for path in more {
+        let same = |known: &&mut StoredPath| {
+            (known.again, &known.blocks, &known.edges) == (path.again, &path.blocks, &path.edges)
+        };
+        match into.iter_mut().find(same) {
+            Some(known) => known.count = known.count.saturating_add(path.count),
+            None => into.push(path.clone()),
+        }
+    }
+    into.sort_by_key(|path| std::cmp::Reverse(path.count));
+    for path in into.drain(into.len().min(MOST_PATHS)..) {
+        *others = others.saturating_add(path.count);
+    }
+}
+
+fn sum_of_windows(mut known: StoredWindows, new: &StoredWindows) -> StoredWindows {
+    add_paths(&mut known.paths, &mut known.others, &new.paths);
+    known.others = known.others.saturating_add(new.others);
+    known
+}
+
 /// Adds counts of edges to those of the same block.
 fn add_edges(into: &mut StoredEdges, other: &StoredEdges) {
     if into.most.is_empty() && !other.most.is_empty() {
@@ -219,15 +242,14 @@ pub fn aggregate(into: &mut StoredItem, other: &StoredItem) {
             Err(at) => into.values.insert(at, value.clone()),
         }
     }
-    for path in &other.paths {
-        let same = |known: &&mut StoredPath| {
-            (known.again, &known.blocks, &known.edges) == (path.again, &path.blocks, &path.edges)
-        };
-        match into.paths.iter_mut().find(same) {
-            Some(known) => known.count = known.count.saturating_add(path.count),
-            None => into.paths.push(path.clone()),
+    add_paths(&mut into.paths, &mut into.other_paths, &other.paths);
+    into.windows = match (into.windows.take(), &other.windows) {
+        (Some(known), Some(new)) if known.iterations == new.iterations => {
+            Some(sum_of_windows(known, new))
         }
-    }
+        // Of the others nothing tells of both runs.
+        _ => None,
+    };
     for edges in &other.edges {
         match into
             .edges
@@ -251,11 +273,7 @@ pub fn aggregate(into: &mut StoredItem, other: &StoredItem) {
         }
     }
     into.branches.sort_by_key(|branch| branch.block);
-    into.paths.sort_by_key(|path| std::cmp::Reverse(path.count));
     into.other_paths = into.other_paths.saturating_add(other.other_paths);
-    for path in into.paths.drain(into.paths.len().min(MOST_PATHS)..) {
-        into.other_paths = into.other_paths.saturating_add(path.count);
-    }
     for joint in &other.joint {
         match into
             .joint

@@ -19,7 +19,8 @@ mod tests;
 pub use build::{Place, Positions, aggregate, edge_item, item_of, path_item, stored_item};
 pub use map::{Lost, Mapped, Why, map};
 pub use paths::{
-    FoundEdges, FoundPaths, found_branches, found_edges, found_paths, stored_edges, stored_paths,
+    FoundEdges, FoundPaths, found_branches, found_edges, found_paths, found_windows, stored_edges,
+    stored_paths, stored_windows,
 };
 pub use shape::{block_shape, code_hash, names, shape, text_hash};
 
@@ -37,6 +38,8 @@ pub const MOST_VALUES: usize = 1_000_000;
 pub const MOST_TOP: usize = 64;
 /// Paths of an item that are kept, and blocks of one of them.
 pub const MOST_PATHS: usize = 4096;
+/// Iterations of loops that a path goes on over.
+pub const MOST_ITERATIONS: u32 = 16;
 const LONGEST_PATH: usize = 1 << 16;
 pub const LONGEST_NAME: usize = 1024;
 
@@ -107,6 +110,9 @@ pub struct StoredItem {
     /// Ways of lanes that are in no path: those of the rarest ones beyond `MOST_PATHS`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other_paths: u64,
+    /// Paths that go on over several iterations of loops, where they were recorded, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<StoredWindows>,
     /// How often edges were taken, where paths were not counted, sorted by block: of each block with a way on, if paths can have
     /// numbers; the function was entered `warps` times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -163,6 +169,17 @@ pub struct StoredPath {
     pub blocks: Vec<u32>,
     /// The edges between them, by their number in the terminator; one more where an edge ends the path.
     pub edges: Vec<u32>,
+}
+
+/// Paths that go on over the edge of a loop until they have been in it for so many iterations.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredWindows {
+    /// At least 2.
+    pub iterations: u32,
+    /// The most frequent first. A block is there once for each iteration.
+    pub paths: Vec<StoredPath>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub others: u64,
 }
 
 /// The counts of the ways on from a block, by lanes.
@@ -321,7 +338,10 @@ impl StoredProfile {
             let edges = item.edges.iter().map(|of| of.counts.len()).sum();
             bounded("edges of an item", edges, MOST_VALUES)?;
             bounded("paths of an item", item.paths.len(), MOST_PATHS)?;
-            let longest = item.paths.iter().map(|path| path.blocks.len()).max();
+            let windows = item.windows.iter().flat_map(|windows| &windows.paths);
+            bounded("paths of an item", windows.clone().count(), MOST_PATHS)?;
+            let all = item.paths.iter().chain(windows);
+            let longest = all.map(|path| path.blocks.len()).max();
             bounded("blocks of a path", longest.unwrap_or(0), LONGEST_PATH)?;
             item.check()?;
         }
@@ -406,6 +426,10 @@ impl StoredItem {
         }
         if !self.edges.is_sorted_by(|a, b| a.block < b.block) {
             return fail(None, "counts of edges are not sorted by block");
+        }
+        let iterations = self.windows.as_ref().map(|windows| windows.iterations);
+        if iterations.is_some_and(|iterations| !(2..=MOST_ITERATIONS).contains(&iterations)) {
+            return fail(None, "paths over iterations are over 2 to 16 of them");
         }
         let bounded = |of: &StoredEdges| {
             of.most.is_empty()

@@ -4,7 +4,7 @@
 //! is found where all of its blocks are, and edges lead from each to the next.
 
 use super::shape::{block_shape, code_hash};
-use super::{MOST_PATHS, StoredBranch, StoredEdges, StoredItem, StoredPath, hex};
+use super::{MOST_PATHS, StoredBranch, StoredEdges, StoredItem, StoredPath, StoredWindows, hex};
 use crate::paths::bounds::{CountBounds, EdgeCounts};
 use crate::paths::partly_known::PartlyKnown;
 use crate::paths::{Ending, Path, PathGraph, PathNumbers, PathProfile, Start};
@@ -28,6 +28,31 @@ pub struct FoundPaths {
 /// The paths of a profile as they are kept, the most frequent ones, and how often others were taken.
 #[must_use]
 pub fn stored_paths(numbers: &PathNumbers, profile: &PathProfile) -> (Vec<StoredPath>, u64) {
+    stored_of(numbers, profile, numbers.graph().successors.len())
+}
+
+/// The paths of a profile over several iterations of loops, as they are kept.
+#[must_use]
+pub fn stored_windows(
+    function: &Function,
+    iterations: u32,
+    numbers: &PathNumbers,
+    profile: &PathProfile,
+) -> StoredWindows {
+    let (paths, others) = stored_of(numbers, profile, function.blocks.len());
+    StoredWindows {
+        iterations,
+        paths,
+        others,
+    }
+}
+
+/// Nodes of a graph over several iterations are those of its blocks, iteration by iteration.
+fn stored_of(
+    numbers: &PathNumbers,
+    profile: &PathProfile,
+    blocks_of_graph: usize,
+) -> (Vec<StoredPath>, u64) {
     let all = profile.by_count();
     let mut blocks = 0;
     let fits = |&&(number, _): &&(u64, u64)| {
@@ -46,7 +71,12 @@ pub fn stored_paths(numbers: &PathNumbers, profile: &PathProfile) -> (Vec<Stored
         Some(StoredPath {
             count,
             again: path.start != Start::Entry,
-            blocks: short(path.nodes),
+            blocks: short(
+                path.nodes
+                    .iter()
+                    .map(|node| node % blocks_of_graph)
+                    .collect(),
+            ),
             edges,
         })
     });
@@ -58,12 +88,33 @@ pub fn stored_paths(numbers: &PathNumbers, profile: &PathProfile) -> (Vec<Stored
 /// The paths of an item that are paths of a function as it is now.
 #[must_use]
 pub fn found_paths(item: &StoredItem, function: &Function, numbers: &PathNumbers) -> FoundPaths {
+    found_of(item, (&item.paths, item.other_paths), function, numbers)
+}
+
+/// The same of paths over several iterations; the numbers are those of as many.
+#[must_use]
+pub fn found_windows(
+    item: &StoredItem,
+    windows: &StoredWindows,
+    function: &Function,
+    numbers: &PathNumbers,
+) -> FoundPaths {
+    found_of(item, (&windows.paths, windows.others), function, numbers)
+}
+
+fn found_of(
+    item: &StoredItem,
+    (paths, others): (&[StoredPath], u64),
+    function: &Function,
+    numbers: &PathNumbers,
+) -> FoundPaths {
     let exact = item.code == hex(code_hash(function));
     let mut out = FoundPaths {
         exact,
-        lost: item.other_paths,
+        lost: others,
         ..FoundPaths::default()
     };
+    let base = PathGraph::of(function);
     let blocks: FxHashMap<u32, Block> = match exact {
         true => FxHashMap::default(),
         false => same_blocks(item, function),
@@ -72,8 +123,8 @@ pub fn found_paths(item: &StoredItem, function: &Function, numbers: &PathNumbers
         true => ((id as usize) < function.blocks.len()).then_some(id as usize),
         false => blocks.get(&id).map(|block| block.index()),
     };
-    for stored in &item.paths {
-        let found = path(numbers.graph(), stored, &now);
+    for stored in paths {
+        let found = path(&base, numbers.graph(), stored, &now);
         match found.and_then(|path| numbers.number(&path)) {
             Some(number) => {
                 let count = out.profile.counts.entry(number).or_default();
@@ -203,8 +254,9 @@ fn blocks_of_shapes(
     both.collect()
 }
 
-/// A stored path with the nodes of a graph; edges keep their numbers.
+/// A stored path with the nodes of a graph, over the iterations of another; edges keep their numbers.
 fn path(
+    base: &PathGraph,
     graph: &PathGraph,
     stored: &StoredPath,
     now: &dyn Fn(u32) -> Option<usize>,
@@ -220,6 +272,19 @@ fn path(
     if edges.len() + 1 != nodes.len() || !stored.again && first != graph.entry {
         return None;
     }
+    // Behind an edge that closes a loop the next iteration's nodes follow.
+    let mut layer = 0;
+    let mut placed = Vec::with_capacity(nodes.len());
+    for (at, &node) in nodes.iter().enumerate() {
+        placed.push(node + layer * base.successors.len());
+        if let Some(&edge) = edges.get(at) {
+            layer += usize::from(*base.ends[node].get(edge)?);
+        }
+    }
+    if placed.iter().any(|&node| node >= graph.successors.len()) {
+        return None;
+    }
+    let nodes = placed;
     Some(Path {
         start: match stored.again {
             true => Start::Behind(first),
