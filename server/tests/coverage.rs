@@ -409,3 +409,45 @@ fn counts_that_are_no_flow_are_left_out_with_their_line() {
         errors(&refused)
     );
 }
+
+/// A condition over two lines, whose last operand is never asked for.
+const LINES: &str = "int any(const int *a, int (*f)(int))
+{
+    if (a[0] != 0 || f(a[1])
+            || f(a[2]))
+        return 1;
+    return 0;
+}
+";
+
+/// An operator that begins a line belongs to what stands in front of it.
+#[test]
+fn conditions_over_lines_have_their_own_counts() {
+    let place = Place::new("lines");
+    let file = place.file("any.c", LINES);
+    let report = place.file(
+        "any.gcov",
+        "        -:    0:Source:any.c
+function any called 7 returned 100% blocks executed 80%
+        7:    1:int any(const int *a, int (*f)(int))
+        7:    3:    if (a[0] != 0 || f(a[1])
+branch  0 taken 2
+branch  1 taken 5 (fallthrough)
+branch  2 taken 5
+branch  3 taken 0 (fallthrough)
+        0:    4:            || f(a[2]))
+branch  0 never executed
+branch  1 never executed
+        7:    5:        return 1;
+    #####:    6:    return 0;
+",
+    );
+    let imported = lockstep(&["profile", "import", &file, "--gcov", &report, "--no-config"]);
+    let said = errors(&imported);
+    assert!(
+        imported.status.success() && !said.contains("contradict"),
+        "{said}"
+    );
+    let words = text(&lockstep(&["paths", &file, "--no-config"]));
+    assert!(words.contains("7 entries by lanes"), "{words}");
+}

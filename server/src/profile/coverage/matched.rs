@@ -281,8 +281,9 @@ impl Scene<'_> {
                 }
                 Err(why) => told = Err(why),
             }
+            // Of `&&` and `||` the operator may stand on another line than what is left of it.
+            self.at_most(known, node, condition.expr.span.shifted(condition.start))?;
         }
-        self.at_most(known, node, place)?;
         if let (Evidence::Gcov(of), true) = (self.evidence, kind != BranchKind::ShortCircuit) {
             for (edge, first) in self.places.sides(place).into_iter().enumerate() {
                 let line = first.and_then(|first| self.places.alone(first, self.lines));
