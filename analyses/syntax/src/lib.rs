@@ -10,6 +10,7 @@ pub mod ia64;
 pub mod musimd;
 pub mod preprocess;
 pub mod ptx;
+pub mod sc140;
 pub mod source;
 
 pub use error::{Problem, ProblemKind};
