@@ -10,4 +10,8 @@
 
 pub mod cache;
 pub mod ia64;
+mod memory;
 pub mod predictor;
+pub mod sc140;
+
+pub use memory::Memory;

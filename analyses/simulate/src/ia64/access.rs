@@ -6,10 +6,10 @@
 use super::FaultKind;
 use super::execute::Next;
 use super::float::Float;
-use super::memory::Refused;
 use super::op::{Atomic, Format, LoadForm, Op, Src};
 use super::state::{Advanced, Id, Machine, Trap, Use, Word};
 use crate::cache::{Access, AccessKind};
+use crate::memory::Refused;
 use isa::ia64::{File, Reg};
 
 fn refused(error: Refused, address: u64, bytes: u64) -> Trap {

@@ -31,7 +31,7 @@ mod execute_float;
 mod float;
 mod float_ops;
 mod lanes;
-mod memory;
+
 mod op;
 mod path;
 mod program;
@@ -43,8 +43,8 @@ mod tests;
 mod timing;
 mod trace;
 
+pub use crate::memory::Memory;
 pub use float::Float;
-pub use memory::Memory;
 pub use path::{Laid, SimulatedClock};
 pub use program::Program;
 pub use run::{Seen, run, run_kept, traced};

@@ -7,7 +7,6 @@
 
 use super::execute::Next;
 use super::float::Float;
-use super::memory::{Memory, STACK, STACK_BYTES, STACK_START};
 use super::op::{Op, Slot};
 use super::program::{CODE, Inst, Program};
 use super::state::{EXIT, Id, Machine, Trap, Use, Way};
@@ -15,6 +14,7 @@ use super::symbols::GP;
 use super::timing::Clock;
 use super::trace::{Listener, Tracer};
 use super::{Arg, BranchUnit, Fault, FaultKind, Limits, Outcome, Rule, Violation, control};
+use crate::memory::{Memory, STACK, STACK_BYTES, STACK_START};
 use crate::predictor::{Design, Laboratory};
 use isa::ia64::Reg;
 

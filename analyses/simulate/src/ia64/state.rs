@@ -2,10 +2,10 @@
 //! instruction read and wrote, for the rules of groups and for the cycle count.
 
 use super::float::Float;
-use super::memory::Memory;
 use super::program::Program;
 use super::{FaultKind, Limits};
 use crate::cache::Access;
+use crate::memory::Memory;
 use isa::ia64::Reg;
 
 /// A physical register, over all files.

@@ -208,7 +208,8 @@ fn conditions_hold_until_the_next() {
     let document = parse(" [\n IFT\n clr d0\n add #1,d1\n IFA rtsd\n ]\n");
     assert_eq!(document.problems, []);
     let (_, set) = document.sets().next().expect("a set");
-    let conditions: Vec<Option<Condition>> = set.conditional().map(|(one, _)| one).collect();
+    let conditions: Vec<Option<Condition>> =
+        set.conditional().map(|(condition, _)| condition).collect();
     assert_eq!(
         conditions,
         [

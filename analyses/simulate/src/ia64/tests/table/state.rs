@@ -1,11 +1,11 @@
 //! States of the simulator's registers and memory, by the names that an instruction gives registers.
 
 use super::super::super::float::Float;
-use super::super::super::memory::Memory;
 use super::super::super::op::Op;
 use super::super::super::program::Program;
 use super::super::super::state::{Advanced, Frame, Machine, Read, Use, Way, Word, Write};
 use super::super::super::{FaultKind, Limits, execute::Next};
+use crate::memory::Memory;
 use isa::ia64::{File, Reg};
 use rand::Rng;
 use rand::rngs::StdRng;

@@ -26,7 +26,7 @@ const GAP: u64 = 4096;
 const MOST: u64 = 1 << 30;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     Unmapped,
     ReadOnly,
 }
@@ -78,7 +78,7 @@ impl Memory {
         true
     }
     /// Takes the region away that begins here.
-    pub(super) fn unmap(&mut self, base: u64) {
+    pub(crate) fn unmap(&mut self, base: u64) {
         self.regions.retain(|one| one.base != base);
         self.last = 0;
     }
@@ -107,13 +107,13 @@ impl Memory {
         Some(&self.regions[region].bytes[at..at + length])
     }
     /// Up to 8 bytes.
-    pub(super) fn read(&mut self, address: u64, length: usize) -> Result<u64, Refused> {
+    pub(crate) fn read(&mut self, address: u64, length: usize) -> Result<u64, Refused> {
         let bytes = self.bytes(address, length).ok_or(Refused::Unmapped)?;
         let mut value = [0; 8];
         value[..length].copy_from_slice(bytes);
         Ok(u64::from_le_bytes(value))
     }
-    pub(super) fn write(&mut self, address: u64, length: usize, value: u64) -> Result<(), Refused> {
+    pub(crate) fn write(&mut self, address: u64, length: usize, value: u64) -> Result<(), Refused> {
         let (region, at) = self.find(address, length).ok_or(Refused::Unmapped)?;
         let region = &mut self.regions[region];
         if !region.writable {
@@ -125,6 +125,6 @@ impl Memory {
 }
 
 /// Where the memory stack of a run lies, its length, and where its pointer starts: the scratch area above it is mapped.
-pub(super) const STACK: u64 = 0x6000_0000;
-pub(super) const STACK_BYTES: u64 = 1 << 20;
-pub(super) const STACK_START: u64 = STACK + STACK_BYTES - 4096;
+pub(crate) const STACK: u64 = 0x6000_0000;
+pub(crate) const STACK_BYTES: u64 = 1 << 20;
+pub(crate) const STACK_START: u64 = STACK + STACK_BYTES - 4096;
