@@ -18,8 +18,10 @@ pub(super) enum FlowKind {
     /// Relative to the program counter.
     Branch,
     Conditional,
+    /// Returns to the address.
     Call {
         relative: bool,
+        behind: u32,
     },
     Return {
         status: bool,
@@ -28,7 +30,8 @@ pub(super) enum FlowKind {
 }
 
 impl Machine<'_> {
-    /// The jump, if it is taken. `behind`: the address to which a call returns.
+    /// The jump, if it is taken. `behind`: the address to which a call returns; a delayed call has its slot see the stack as
+    /// it was, and puts the address onto it behind that.
     pub(super) fn jump(&mut self, op: &Jump, behind: u32) -> Result<Option<Flow>, Trap> {
         let to = match op.target {
             Target::Address(address) => address,
@@ -43,12 +46,13 @@ impl Machine<'_> {
         let kind = match (op.call, op.when) {
             (true, _) => FlowKind::Call {
                 relative: op.relative,
+                behind,
             },
             (false, Some(_)) => FlowKind::Conditional,
             (false, None) if op.relative => FlowKind::Branch,
             (false, None) => FlowKind::Jump,
         };
-        if op.call {
+        if op.call && !op.delayed {
             self.call(behind)?;
         }
         Ok(Some(Flow {

@@ -74,7 +74,7 @@ struct Run<'p, 'm> {
     violations: Vec<Violation>,
     told: FxHashSet<Violation>,
     back: Option<Back>,
-    /// A delayed change of flow, and the cycles of the longest other instruction of its set.
+    /// A delayed change of flow, and the cycles of the longest other instruction of its set; 0: there is none.
     delayed: Option<(Flow, u32)>,
     /// The address that the last call returns to, until another call or return.
     shadow: Option<u32>,
@@ -356,6 +356,10 @@ impl<'p, 'm> Run<'p, 'm> {
 
     /// What the loops' marks at a set ask for.
     fn marked(&mut self, set: &Set) -> Result<Option<Back>, Trap> {
+        if self.back.is_some() {
+            // The last sets of an inner loop that goes on may bear the mark of an outer one.
+            return Ok(None);
+        }
         let active = self.machine.active_loop();
         let short = self.machine.is_short_loop();
         let written = set.insts.iter().find_map(|inst| match inst.op {
@@ -449,7 +453,7 @@ impl<'p, 'm> Run<'p, 'm> {
         let mut taken = None;
         let mut length = own;
         match (flow, self.delayed.take()) {
-            (Some(flow), _) if flow.delayed => self.delayed = Some((flow, own)),
+            (Some(flow), _) if flow.delayed => self.delayed = Some((flow, timed.longest)),
             (Some(flow), _) => {
                 let base = self.base(flow, timing);
                 if matches!(flow.kind, FlowKind::Call { .. }) && timed.longest >= base {
@@ -461,11 +465,14 @@ impl<'p, 'm> Run<'p, 'm> {
             (None, Some((flow, grouped))) => {
                 // What the jump takes beyond its slot, at least the cycle of its own set.
                 let base = self.base(flow, timing);
-                let left = base.saturating_sub(own).max(grouped);
-                self.cycles.flow += u64::from(left - grouped);
-                let call = matches!(flow.kind, FlowKind::Call { .. });
-                if call && grouped.min(1) + own > base {
-                    self.cycles.stalls += u64::from(timing.call_push);
+                let spent = grouped.max(1);
+                self.cycles.flow += u64::from(base.saturating_sub(own).saturating_sub(spent));
+                if let FlowKind::Call { behind, .. } = flow.kind {
+                    if grouped + own >= base {
+                        self.cycles.stalls += u64::from(timing.call_push);
+                    }
+                    self.machine.call(behind)?;
+                    self.machine.commit()?;
                 }
                 taken = Some(flow);
             }
@@ -490,7 +497,7 @@ impl<'p, 'm> Run<'p, 'm> {
                 return Err((FaultKind::Loop, message));
             }
             match flow.kind {
-                FlowKind::Call { .. } => self.shadow = Some(self.returns_to()),
+                FlowKind::Call { behind, .. } => self.shadow = Some(behind),
                 FlowKind::Return { .. } => self.shadow = None,
                 _ => {}
             }
@@ -516,22 +523,13 @@ impl<'p, 'm> Run<'p, 'm> {
         }
     }
 
-    /// The return address that a call left on the stack.
-    fn returns_to(&mut self) -> u32 {
-        let above = if self.limits.settings.status_above {
-            8
-        } else {
-            4
-        };
-        let at = self.machine.stack().wrapping_sub(above);
-        let read = self.machine.load(at, Element::Long, 1);
-        read.map_or(EXIT, |values| values[0] as u32)
-    }
-
     fn base(&mut self, flow: Flow, timing: &Timing) -> u32 {
         match flow.kind {
-            FlowKind::Jump | FlowKind::Call { relative: false } => timing.jump,
-            FlowKind::Branch | FlowKind::Call { relative: true } => timing.branch,
+            FlowKind::Jump
+            | FlowKind::Call {
+                relative: false, ..
+            } => timing.jump,
+            FlowKind::Branch | FlowKind::Call { relative: true, .. } => timing.branch,
             FlowKind::Conditional => timing.taken,
             FlowKind::Loop => timing.loop_jump,
             FlowKind::Return { .. } if self.shadow == Some(flow.to) => timing.returns,

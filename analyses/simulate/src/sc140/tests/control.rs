@@ -47,6 +47,25 @@ fn calls_return_behind_their_slots() {
 }
 
 #[test]
+fn the_slot_of_a_call_sees_the_stack_as_it_was() {
+    // An argument is stored by the slot, and a frame is made there.
+    let text = "_f\n move.w #16,r6\n move.w #77,d1\n jsrd _g\n [\n adda r6,sp\n move.w d1,(sp-2)\n ]\n jsrd _h\n move.w d1,(sp-2)\n \
+                suba r6,sp\n rts\n_g\n move.w (sp-26),d2\n rts\n_h\n move.w (sp-10),d0\n add d2,d0,d0\n rts\n";
+    let outcome = run(&program(text), "_f", &[], &mut Memory::new(), &limits());
+    let outcome = outcome.expect("a result");
+    assert_eq!(outcome.data[0], 154);
+    assert_eq!(outcome.changed, [Reg::R(6)]);
+}
+
+#[test]
+fn the_end_of_an_inner_loop_may_bear_the_mark_of_the_outer_one() {
+    // The outer loop is marked at the last set but one of the inner one.
+    let body = " clr d0\n dosetup0 L0\n dosetup1 L1\n doen0 #3\n LOOPSTART0\nL0\n doen1 #4\n LOOPSTART1\nL1\n add #1,d0\n nop\n \
+                nop\n LOOPEND1\n add #16,d0\n LOOPEND0";
+    assert_eq!(value(&[], body), 3 * (4 + 16));
+}
+
+#[test]
 fn loops_run_as_often_as_their_counter_says() {
     let long = |count: &str| {
         let body = format!(
