@@ -352,12 +352,14 @@ pub fn set_target(analysis: &mut AnalysisConfig, name: &str) -> Result<(), Strin
         Some(table) if table.epic().is_some() => {
             analysis.processor = Some(SmolStr::from(table.name.as_str()));
         }
-        Some(_) if processor.is_none() => analysis.target = Some(SmolStr::from(name)),
+        Some(table) if processor.is_none() && table.is_gpu() => {
+            analysis.target = Some(SmolStr::from(name));
+        }
         _ => {
             let tables = machine::tables().iter();
-            let names = tables.map(|table| match table.epic() {
-                Some(_) => format!("ia64:{}", table.name),
-                None => table.name.to_string(),
+            let names = tables.filter_map(|table| match table.epic() {
+                Some(_) => Some(format!("ia64:{}", table.name)),
+                None => table.is_gpu().then(|| table.name.to_string()),
             });
             let names: Vec<String> = names.collect();
             return Err(format!(

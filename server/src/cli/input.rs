@@ -259,10 +259,18 @@ fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result
         analysis.machine_file = None;
         return Ok(());
     }
-    if codegen::machine::named(machine).is_some() {
-        analysis.processor = Some(machine.into());
-        analysis.machine_file = None;
-        return Ok(());
+    match codegen::machine::named(machine) {
+        Some(table) if table.epic().is_some() => {
+            analysis.processor = Some(machine.into());
+            analysis.machine_file = None;
+            return Ok(());
+        }
+        Some(_) => {
+            return Err(CliError::Usage(format!(
+                "`{machine}` has no costs of C, kernels or groups; `lockstep sim` counts its cycles"
+            )));
+        }
+        None => {}
     }
     let path = std::path::absolute(machine)?;
     if !path.is_file() {

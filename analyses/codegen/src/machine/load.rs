@@ -3,6 +3,7 @@
 
 use super::epic::Epic;
 use super::schema::{Field, OPTIONAL};
+use super::sets::Sets;
 use super::{Gpu, Kind, Label, Quantity, SCHEMAS, Schema, Table};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -89,7 +90,7 @@ impl Loader {
                 "kind" => {
                     has_kind = true;
                     if text(value) != Some(schema.kind) {
-                        self.problem(place, "`kind` is \"gpu\" or \"epic\"".into());
+                        self.problem(place, "`kind` is \"gpu\", \"epic\" or \"sets\"".into());
                     }
                 }
                 "name" => match text(value) {
@@ -127,7 +128,7 @@ impl Loader {
         if !has_kind {
             self.problem(
                 Span::at(0),
-                "`kind = \"gpu\"` or `kind = \"epic\"` is missing".into(),
+                "`kind = \"gpu\"`, `\"epic\"` or `\"sets\"` is missing".into(),
             );
         }
         if let Some(base) = &found {
@@ -148,6 +149,7 @@ impl Loader {
                 self.levels(&epic, root);
                 Kind::Epic(epic)
             }
+            "sets" => Kind::Sets(Sets::new(quantities)),
             _ => {
                 self.relations(&quantities, root);
                 Kind::Gpu(Gpu { quantities })

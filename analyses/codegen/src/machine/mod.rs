@@ -15,7 +15,8 @@
 //! with what is measured: no estimate reads them, since a warp that waits leaves the scheduler to others. What is not hidden
 //! so is in the charges. Of a processor with explicit groups, `kind = "epic"`, `epic` has the latency between two
 //! instructions and what issues together, and `Epic::caches` and `Epic::predictor` what `lockstep sim` counts misses and
-//! mispredictions with, where the table has these sections.
+//! mispredictions with, where the table has these sections. Of a processor that issues execution sets, `kind = "sets"`,
+//! `sets` has what a set holds and what takes more than a cycle.
 //!
 //! Does not read files: the caller has the text.
 
@@ -27,6 +28,7 @@ mod load;
 pub mod occupancy;
 pub mod registers;
 pub mod schema;
+pub mod sets;
 mod thread;
 pub mod weights;
 
@@ -34,7 +36,8 @@ pub use charges::charges;
 pub use load::{Parsed, Problem, load};
 
 use epic::Epic;
-use schema::{EPIC, EPIC_SECTIONS, Field, GPU, Key, SECTIONS};
+use schema::{EPIC, EPIC_SECTIONS, Field, GPU, Key, SECTIONS, SET_SECTIONS, SETS};
+use sets::Sets;
 use smol_str::SmolStr;
 use std::sync::{Arc, LazyLock};
 
@@ -92,6 +95,7 @@ pub struct Table {
 pub enum Kind {
     Gpu(Gpu),
     Epic(Epic),
+    Sets(Sets),
 }
 
 /// The values of a GPU.
@@ -134,20 +138,28 @@ impl Table {
     #[must_use]
     pub fn gpu(&self) -> &Gpu {
         match (&self.kind, &TABLES[0].kind) {
-            (Kind::Gpu(gpu), _) | (Kind::Epic(_), Kind::Gpu(gpu)) => gpu,
-            (Kind::Epic(_), Kind::Epic(_)) => unreachable!("the first table is a GPU's"),
+            (Kind::Gpu(gpu), _) | (_, Kind::Gpu(gpu)) => gpu,
+            _ => unreachable!("the first table is a GPU's"),
         }
     }
     #[must_use]
     pub fn is_gpu(&self) -> bool {
         matches!(self.kind, Kind::Gpu(_))
     }
-    /// `None`: a GPU.
+    /// `None`: no processor with explicit groups.
     #[must_use]
     pub fn epic(&self) -> Option<&Epic> {
         match &self.kind {
-            Kind::Gpu(_) => None,
             Kind::Epic(epic) => Some(epic),
+            Kind::Gpu(_) | Kind::Sets(_) => None,
+        }
+    }
+    /// `None`: no processor that issues execution sets.
+    #[must_use]
+    pub fn sets(&self) -> Option<&Sets> {
+        match &self.kind {
+            Kind::Sets(sets) => Some(sets),
+            Kind::Gpu(_) | Kind::Epic(_) => None,
         }
     }
     /// All quantities in the order of the schema, but for those of sections that the table lacks.
@@ -164,6 +176,7 @@ impl Table {
         match &self.kind {
             Kind::Gpu(gpu) => &gpu.quantities,
             Kind::Epic(epic) => epic.quantities(),
+            Kind::Sets(sets) => sets.quantities(),
         }
     }
     /// Returns what a table of this kind describes.
@@ -172,6 +185,7 @@ impl Table {
         match &self.kind {
             Kind::Gpu(_) => &SCHEMAS[0],
             Kind::Epic(_) => &SCHEMAS[1],
+            Kind::Sets(_) => &SCHEMAS[2],
         }
     }
 }
@@ -186,7 +200,7 @@ pub struct Schema {
     pub sections: &'static [(&'static str, &'static str)],
 }
 
-static SCHEMAS: [Schema; 2] = [
+static SCHEMAS: [Schema; 3] = [
     Schema {
         kind: "gpu",
         fields: GPU,
@@ -196,6 +210,11 @@ static SCHEMAS: [Schema; 2] = [
         kind: "epic",
         fields: EPIC,
         sections: EPIC_SECTIONS,
+    },
+    Schema {
+        kind: "sets",
+        fields: SETS,
+        sections: SET_SECTIONS,
     },
 ];
 
@@ -225,6 +244,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("bratt2001", include_str!("tables/bratt2001.toml")),
     ("simon2001", include_str!("tables/simon2001.toml")),
+    ("sc140", include_str!("tables/sc140.toml")),
 ];
 
 /// Other names of the same machines.

@@ -222,6 +222,51 @@ fields! {
     DefineHistory = predictor.defines ["kind"] 0 to 2 true "when values of compares enter the global history; repaired: those that a recovery drops, too" else 0 of ["never", "resolved", "repaired"];
 }
 
+fields! {
+    /// The quantities of a processor that issues execution sets.
+    SetKey, SETS, SET_KEYS;
+    SetInstructions = issue.instructions ["instructions"] 1 to 64 true "most of an execution set";
+    SetWords = issue.words ["words"] 1 to 64 true "most of an execution set, prefix included";
+    PrefixWords = issue.prefix ["words"] 0 to 8 true "longest prefix";
+    FetchWords = issue.fetch ["words"] 1 to 64 true "fetched at once, aligned";
+    DelaySlots = issue.delay_slots ["sets"] 0 to 8 true "that execute behind a delayed jump";
+    UnitsData = units.data ["units"] 1 to 16 true "for arithmetic, products and shifts on data registers";
+    UnitsAddress = units.address ["units"] 1 to 16 true "for addresses, moves, bit masks and the flow of control";
+    UnitsMask = units.mask ["units"] 0 to 16 true "of these that serve bit masks";
+    AccessBytes = units.access ["bytes"] 1 to 64 true "most that one access to memory moves";
+
+    DataRegisters = registers.data ["registers"] 1 to 256 true "for data";
+    DataBits = registers.data_bits ["bits"] 16 to 128 true "of each, guard bits included";
+    AddressRegisters = registers.address ["registers"] 1 to 256 true "for addresses";
+    LowRegisters = registers.low ["registers"] 1 to 256 true "of each file that need no prefix of two words";
+    OffsetRegisters = registers.offset ["registers"] 0 to 64 true "for steps of addresses";
+    ModulusRegisters = registers.modulus ["registers"] 0 to 64 true "for lengths of circular buffers";
+    SourceUses = registers.uses ["uses"] 1 to 64 true "most of one data register by an execution set";
+    PairDistance = registers.pair_distance ["registers"] 0 to 64 true "between the registers of a maximum or minimum, within a bank of eight; 0: any two";
+
+    LoopLevels = loops.levels ["loops"] 0 to 16 true "that nest without instructions to go back";
+    ShortLoop = loops.short_sets ["sets"] 0 to 16 true "most of a short loop";
+    LongLoop = loops.long_sets ["sets"] 1 to 64 true "least of a long loop";
+    LoopGap = loops.enable_gap ["sets"] 0 to 16 true "between enabling a short loop and its first set";
+
+    AddressGap = latency.address_gap ["sets"] 0 to 16 true "between a move to a register and its use for an address";
+    TruthGap = latency.truth_gap ["sets"] 0 to 16 true "between a test and an instruction of the address units that depends on it";
+    Precalculated = latency.precalculated ["cycles"] 1 to 16 true "an access at an address that is calculated first: indexed, displaced, relative to the stack pointer";
+    MaskRegister = latency.mask_register ["cycles"] 1 to 16 true "a bit mask on a register";
+    MaskMemory = latency.mask_memory ["cycles"] 1 to 16 true "a bit mask on memory";
+    FlowJump = latency.jump ["cycles"] 1 to 64 true "a jump or call to an address";
+    FlowBranch = latency.branch ["cycles"] 1 to 64 true "the same relative to the program counter";
+    FlowTaken = latency.taken ["cycles"] 1 to 64 true "a conditional jump that is taken";
+    FlowNotTaken = latency.not_taken ["cycles"] 1 to 64 true "a conditional jump that is not taken";
+    FlowReturn = latency.returns ["cycles"] 1 to 64 true "a return to the address of the last call";
+    FlowReturnMissed = latency.return_missed ["cycles"] 0 to 64 true "more where another call came between";
+    FlowLoop = latency.loop_jump ["cycles"] 1 to 64 true "break, cont and skipls that jump";
+    LateMark = latency.late_mark ["cycles"] 0 to 64 true "more of a long loop that is marked at its last set";
+    Straddle = latency.straddle ["cycles"] 0 to 64 true "more to a target that two fetches hold";
+    StackShadow = latency.stack_shadow ["cycles"] 0 to 64 true "more of the first pop behind arithmetic on the stack pointer";
+    CallPush = latency.call_push ["cycles"] 0 to 64 true "more of a call without a free cycle to store its address";
+}
+
 /// What the sections hold, for people.
 pub const SECTIONS: &[(&str, &str)] = &[
     ("shape", "what a multiprocessor holds"),
@@ -260,6 +305,18 @@ pub const EPIC_SECTIONS: &[(&str, &str)] = &[
     ),
 ];
 
+/// The same of processors that issue execution sets.
+pub const SET_SECTIONS: &[(&str, &str)] = &[
+    ("issue", "what an execution set holds"),
+    ("units", "that work at once"),
+    ("registers", "files and how sets may use them"),
+    ("loops", "hardware loops"),
+    (
+        "latency",
+        "sets that must lie between, and cycles of what takes more than one",
+    ),
+];
+
 /// Sections that a table may lack.
 pub const OPTIONAL: &[&str] = &["cache", "predictor"];
 
@@ -271,10 +328,11 @@ mod tests {
     fn keys_and_sections_agree() {
         assert_eq!(GPU.len(), KEYS.len());
         assert_eq!(EPIC.len(), ISSUES.len());
+        assert_eq!(SETS.len(), SET_KEYS.len());
         for (at, key) in KEYS.iter().enumerate() {
             assert_eq!(*key as usize, at);
         }
-        for (fields, sections) in [(GPU, SECTIONS), (EPIC, EPIC_SECTIONS)] {
+        for (fields, sections) in [(GPU, SECTIONS), (EPIC, EPIC_SECTIONS), (SETS, SET_SECTIONS)] {
             let mut last = 0;
             for field in fields {
                 let section = sections.iter().position(|(name, _)| *name == field.section);

@@ -221,7 +221,7 @@ fn mistakes_have_places_and_leave_the_base() {
             "{there}: {says} is not in {places:#?}"
         );
     };
-    at("kind = \"cpu\"", "or \"epic\"");
+    at("kind = \"cpu\"", "or \"sets\"");
     at("name = \"my card\"", "a word");
     at("something = 1", "unknown key");
     at("-1", "from 0.1 to");

@@ -45,7 +45,7 @@ pub use decode::Unreadable;
 pub use program::{Program, Source};
 pub use register::Reg;
 pub use run::run;
-pub use settings::{Settings, StatusBits};
+pub use settings::{Settings, StatusBits, UnknownSetting};
 pub use timing::{Cycles, Timing};
 
 use smol_str::SmolStr;

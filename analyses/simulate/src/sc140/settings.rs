@@ -74,3 +74,82 @@ impl Default for StatusBits {
         }
     }
 }
+
+impl Settings {
+    /// The names of `set`, in order.
+    pub const NAMES: &'static [&'static str] = &[
+        "big_endian",
+        "saturates",
+        "rounds_up",
+        "product_saturates",
+        "carry_bits",
+        "left_is_negative",
+        "pair_distance",
+        "packed_arguments",
+        "status_above",
+        "alignment_traps",
+    ];
+
+    /// Changes a setting by its name: `true`, `false`, or a number where it counts something; a distance of 0 allows any.
+    ///
+    /// # Errors
+    /// No setting has the name, or it takes no such value.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), UnknownSetting> {
+        let flag = match name {
+            "big_endian" => Some(&mut self.big_endian),
+            "saturates" => Some(&mut self.saturates),
+            "rounds_up" => Some(&mut self.rounds_up),
+            "product_saturates" => Some(&mut self.product_saturates),
+            "left_is_negative" => Some(&mut self.left_is_negative),
+            "packed_arguments" => Some(&mut self.packed_arguments),
+            "status_above" => Some(&mut self.status_above),
+            "alignment_traps" => Some(&mut self.alignment_traps),
+            _ => None,
+        };
+        if let Some(flag) = flag {
+            *flag = value.parse().map_err(|_| UnknownSetting::Value)?;
+            return Ok(());
+        }
+        let number: u8 = value.parse().unwrap_or(u8::MAX);
+        match name {
+            "carry_bits" if matches!(number, 1..=40) => self.carry_bits = u32::from(number),
+            "pair_distance" if number < 8 => {
+                self.pair_distance = Some(number).filter(|distance| *distance > 0);
+            }
+            "carry_bits" | "pair_distance" => return Err(UnknownSetting::Value),
+            _ => return Err(UnknownSetting::Name),
+        }
+        Ok(())
+    }
+}
+
+/// The reason why a setting was not changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnknownSetting {
+    Name,
+    Value,
+}
+
+#[cfg(test)]
+mod names {
+    use super::*;
+
+    #[test]
+    fn every_setting_has_a_name() {
+        for name in Settings::NAMES {
+            let other = match *name {
+                "carry_bits" => "32",
+                "pair_distance" => "0",
+                "product_saturates" => "true",
+                _ => "false",
+            };
+            let mut changed = Settings::default();
+            assert_eq!(changed.set(name, other), Ok(()), "{name}");
+            assert_ne!(changed, Settings::default(), "{name}");
+            assert_eq!(changed.set(name, "x"), Err(UnknownSetting::Value));
+        }
+        let mut settings = Settings::default();
+        assert_eq!(settings.set("speed", "1"), Err(UnknownSetting::Name));
+        assert_eq!(settings.set("carry_bits", "0"), Err(UnknownSetting::Value));
+    }
+}
