@@ -8,12 +8,15 @@
   (setq-local comment-start "// "))
 (define-derived-mode lockstep-musimd-mode lockstep-ptx-mode "µ-SIMD")
 (define-derived-mode lockstep-ia64-mode lockstep-ptx-mode "IA-64")
+(define-derived-mode lockstep-sc140-mode prog-mode "SC140"
+  (setq-local comment-start "; "))
 
 (add-to-list 'auto-mode-alist '("\\.cuh?\\'" . lockstep-cuda-mode))
 (add-to-list 'auto-mode-alist '("\\.\\(hlsli?\\|fxh?\\|us[fh]\\|compute\\)\\'" . lockstep-hlsl-mode))
 (add-to-list 'auto-mode-alist '("\\.ptx\\'" . lockstep-ptx-mode))
 (add-to-list 'auto-mode-alist '("\\.musimd\\'" . lockstep-musimd-mode))
 (add-to-list 'auto-mode-alist '("\\.ia64\\(\\.s\\)?\\'" . lockstep-ia64-mode))
+(add-to-list 'auto-mode-alist '("\\.sc140\\(\\.asm\\)?\\'" . lockstep-sc140-mode))
 
 (defcustom lockstep-server "lockstep"
   "The server's program."
@@ -25,7 +28,8 @@
   (list lockstep-server "serve" "--stdio"))
 
 (dolist (entry '((lockstep-cuda-mode . "cuda-cpp") (lockstep-hlsl-mode . "hlsl")
-                 (lockstep-ptx-mode . "ptx") (lockstep-musimd-mode . "musimd") (lockstep-ia64-mode . "ia64")))
+                 (lockstep-ptx-mode . "ptx") (lockstep-musimd-mode . "musimd") (lockstep-ia64-mode . "ia64")
+                 (lockstep-sc140-mode . "sc140")))
   (add-to-list 'eglot-server-programs (cons (list (car entry) :language-id (cdr entry)) #'lockstep-contact)))
 
 (dolist (mode '(lockstep-cuda-mode-hook lockstep-hlsl-mode-hook lockstep-ptx-mode-hook))

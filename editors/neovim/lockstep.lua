@@ -1,15 +1,18 @@
--- Lockstep for Neovim: starts the server for CUDA, HLSL, PTX, µ-SIMD and IA-64 assembly, and for C where a lockstep.toml above
+-- Lockstep for Neovim: starts the server for CUDA, HLSL, PTX, µ-SIMD, IA-64 and SC140 assembly, and for C where a lockstep.toml above
 -- the file names a `processor`. Inlay hints need Neovim 0.10.
 local extensions = {
   cu = "cuda", cuh = "cuda", hlsl = "hlsl", hlsli = "hlsl", fx = "hlsl", fxh = "hlsl", usf = "hlsl", ush = "hlsl", compute = "hlsl",
-  ptx = "ptx", musimd = "musimd", ia64 = "ia64",
+  ptx = "ptx", musimd = "musimd", ia64 = "ia64", sc140 = "sc140",
 }
 local group = vim.api.nvim_create_augroup("lockstep", { clear = true })
 if vim.fn.has("nvim-0.8") == 1 then
   -- Before Neovim's own pattern for assembly.
-  vim.filetype.add({ extension = extensions, pattern = { [".*%.ia64%.s"] = { "ia64", { priority = 10 } } } })
+  vim.filetype.add({ extension = extensions, pattern = {
+    [".*%.ia64%.s"] = { "ia64", { priority = 10 } }, [".*%.sc140%.asm"] = { "sc140", { priority = 10 } },
+  } })
 else
   extensions["ia64.s"] = "ia64"
+  extensions["sc140.asm"] = "sc140"
   for extension, language in pairs(extensions) do
     vim.api.nvim_create_autocmd({ "BufNewFile", "BufRead" }, {
       group = group, pattern = "*." .. extension, command = "setlocal filetype=" .. language,
@@ -81,6 +84,6 @@ local function start(args)
   end
 end
 
-vim.api.nvim_create_autocmd("FileType", { group = group, pattern = { "cuda", "hlsl", "ptx", "musimd", "ia64", "c" }, callback = start })
+vim.api.nvim_create_autocmd("FileType", { group = group, pattern = { "cuda", "hlsl", "ptx", "musimd", "ia64", "sc140", "c" }, callback = start })
 vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = colours })
 colours()

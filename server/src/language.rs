@@ -15,6 +15,8 @@ pub enum Language {
     Ir,
     /// Assembly for IA-64. Has no items: it is read as a whole.
     Ia64,
+    /// Assembly for StarCore SC140. Has no items either.
+    Sc140,
     Other,
 }
 
@@ -24,8 +26,12 @@ impl Language {
         let name = path
             .file_name()
             .map(|name| name.to_string_lossy().to_ascii_lowercase());
-        if name.is_some_and(|name| name.ends_with(".ia64.s") || name.ends_with(".ia64")) {
-            return Language::Ia64;
+        let assembly = ASSEMBLY.iter().find(|(_, endings)| {
+            let name = name.as_deref().unwrap_or("");
+            endings.iter().any(|ending| name.ends_with(ending))
+        });
+        if let Some((language, _)) = assembly {
+            return *language;
         }
         let extension = path
             .extension()
@@ -75,8 +81,14 @@ impl Language {
             "musimd" => Language::MicroSimd,
             "lir" | "lockstep-ir" => Language::Ir,
             "ia64" | "ia64-asm" => Language::Ia64,
+            "sc140" => Language::Sc140,
             _ => return None,
         })
+    }
+
+    /// Returns true if the file is a processor's assembly, which is read as a whole.
+    pub const fn is_assembly(self) -> bool {
+        matches!(self, Language::Ia64 | Language::Sc140)
     }
 
     pub const fn c_dialect(self) -> Option<Dialect> {
@@ -88,6 +100,12 @@ impl Language {
         }
     }
 }
+
+/// Endings of the names of assembly files.
+const ASSEMBLY: [(Language, [&str; 2]); 2] = [
+    (Language::Ia64, [".ia64.s", ".ia64"]),
+    (Language::Sc140, [".sc140.asm", ".sc140"]),
+];
 
 /// Extensions that name a stage, of HLSL as of GLSL.
 const STAGES: [&str; 14] = [

@@ -10,6 +10,7 @@ mod machine;
 mod passed;
 mod problems;
 mod rewritten;
+mod sets;
 mod silent;
 mod toolkit;
 
@@ -225,7 +226,7 @@ pub fn split(db: &dyn Db, file: File) -> Vec<Piece> {
         }
         Language::Ptx => split_ptx(text(file.source(db))),
         Language::Ir | Language::MicroSimd => whole(file.path(db), text(file.source(db))),
-        Language::Ia64 | Language::Other => Vec::new(),
+        Language::Ia64 | Language::Sc140 | Language::Other => Vec::new(),
     }
 }
 

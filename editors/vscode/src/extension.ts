@@ -10,7 +10,7 @@ import { WorkspaceCheck } from "./workspace";
 import { importCounts, instrumentFile, profileFunction } from "./profile";
 import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 
-const LANGUAGES = ["cuda-cpp", "hlsl", "ptx", "musimd", "ia64"];
+const LANGUAGES = ["cuda-cpp", "hlsl", "ptx", "musimd", "ia64", "sc140"];
 const DOCUMENTATION = "lockstep-doc";
 
 /** Those of documents that the server is told of: C only where a processor is named whose loops it is judged by. */

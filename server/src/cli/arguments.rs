@@ -311,19 +311,24 @@ impl From<AllocatorArg> for Allocator {
 
 #[derive(Args, Debug)]
 pub(super) struct SimArgs {
-    pub(super) file: PathBuf,
+    /// Assembly; several files of SC140 assembly are run together
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
     /// Name of the function
     #[arg(long)]
     pub(super) item: String,
-    /// Argument, by position: `7`, `1.5`, a buffer `[1,2,3]`, `f64:1,2,3` or `i64[64]` (zeros), with i8 to i64, f32
-    /// and f64
+    /// Argument, by position: `7`, `7:i16` (a number of 16 bits), `1.5`, a buffer `[1,2,3]`, `f64:1,2,3` or `i64[64]` (zeros),
+    /// with i8 to i64, f32 and f64; `@0+8`: a pointer into the buffer of argument 0, 8 bytes from its start
     #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
     pub(super) arguments: Vec<String>,
     /// Processor whose cycles are counted: a name of `lockstep machine list`, or a table; caches and a predictor count where it
-    /// has them
-    #[arg(long, value_name = "NAME|FILE", default_value = "itanium2")]
-    pub(super) machine: String,
-    /// Number of instructions after which execution stops
+    /// has them [default: itanium2, or sc140 for its assembly]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(super) machine: Option<String>,
+    /// Of SC140 assembly: a mode or a decision that the manuals leave open, `saturates=false`; an unknown name lists them
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub(super) settings: Vec<String>,
+    /// Number of instructions, or of execution sets, after which execution stops
     #[arg(long, default_value_t = 100_000_000)]
     pub(super) steps: u64,
     /// Writes the counters of `lockstep instrument` to a file after the run

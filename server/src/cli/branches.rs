@@ -27,6 +27,12 @@ pub(super) fn branches(args: &BranchesArgs) -> Result<u8, CliError> {
     let file = input::open(&mut db, &args.file, &args.analysis)?;
     let shown = match file.language(&db) {
         Language::Ia64 => of_assembly(&db, file, args, &design)?,
+        language if language.is_assembly() => {
+            return Err(CliError::Usage(format!(
+                "{}: this assembly is for a processor that predicts no branches",
+                args.file.display()
+            )));
+        }
         _ => of_source(&db, file, args, &design)?,
     };
     let Some(shown) = shown else {

@@ -17,7 +17,7 @@ use std::io::Write;
 pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
     let file = input::open(&mut db, &args.file, &args.analysis)?;
-    if matches!(file.language(&db), Language::C | Language::Ia64) {
+    if file.language(&db) == Language::C || file.language(&db).is_assembly() {
         return Err(CliError::Usage(format!(
             "{}: registers are told of kernels and shaders",
             args.file.display()

@@ -1,15 +1,21 @@
-//! `lockstep sim`: a function of IA-64 assembly on the simulator, with the cycles of a processor.
+//! `lockstep sim`: a function of assembly on the simulator of its processor, with its cycles. Here IA-64's; `sets` has the
+//! one of processors that issue execution sets.
+
+mod buffers;
+mod sets;
+
+pub(super) use buffers::{Placed, placed};
 
 use super::machine::table;
 use super::{CliError, DataFormat, SimArgs};
 use crate::derive::timing::timing;
 use crate::documents::line_column;
 use crate::host;
+use crate::language::Language;
+use buffers::Buffer;
 use codegen::target::ia64::instrument::COUNTERS;
-use ir::Type;
-use oracle::interp::simple::{DescribedArgument, DescribedValue, show};
 use serde_json::{Value, json};
-use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Timing, run, run_kept};
+use simulate::ia64::{Limits, Outcome, Program, Timing, run, run_kept};
 use simulate::predictor::{Counts, Outcome as Predicted};
 use std::cmp::Reverse;
 use std::io::Write;
@@ -17,18 +23,28 @@ use std::path::Path;
 use syntax::LineIndex;
 use syntax::ia64::{Argument, Document, Expr, StatementKind};
 
-/// A buffer that was given.
-struct Buffer {
-    address: u64,
-    element: Type,
-    before: Vec<u8>,
-}
+/// The processor whose cycles are counted if none is named.
+const PROCESSOR: &str = "itanium2";
 
 pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
-    let text = host::read(&args.file)?.text;
-    let timing = processor(&args.machine)?;
-    let program = program(&args.file, &text, &args.item)?;
-    let name = args.file.display();
+    let texts = args.files.iter().map(|file| Ok(host::read(file)?.text));
+    let texts: Vec<String> = texts.collect::<Result<_, CliError>>()?;
+    if Language::of_file(&args.files[0], &texts[0]) == Language::Sc140 {
+        return sets::sim(args, &texts);
+    }
+    let ([file], [text]) = (&args.files[..], &texts[..]) else {
+        return Err(CliError::Usage(
+            "IA-64 assembly is run a file at a time".into(),
+        ));
+    };
+    if let Some(setting) = args.settings.first() {
+        return Err(CliError::Usage(format!(
+            "`--set {setting}`: IA-64 assembly has no settings"
+        )));
+    }
+    let timing = processor(args.machine.as_deref().unwrap_or(PROCESSOR))?;
+    let program = program(file, text, &args.item)?;
+    let name = file.display();
     let Placed {
         mut memory,
         buffers,
@@ -59,7 +75,7 @@ pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
     };
     if let Some(target) = &args.counters {
         let place = program.address(COUNTERS);
-        let length = counters(&syntax::ia64::parse(&text));
+        let length = counters(&syntax::ia64::parse(text));
         let bytes = place.and_then(|place| memory.bytes(place, length));
         let Some(bytes) = bytes else {
             return Err(CliError::Usage(format!("{name} has no counters")));
@@ -69,10 +85,7 @@ pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
     let changed: Vec<(usize, &Buffer, Vec<u8>)> = buffers
         .iter()
         .enumerate()
-        .filter_map(|(at, buffer)| {
-            let now = memory.bytes(buffer.address, buffer.before.len())?.to_vec();
-            (now != buffer.before).then_some((at, buffer, now))
-        })
+        .filter_map(|(at, buffer)| Some((at, buffer, buffer.changed(&mut memory)?)))
         .collect();
     let mut out = std::io::stdout().lock();
     match args.format {
@@ -108,49 +121,6 @@ pub(super) fn program(file: &Path, text: &str, item: &str) -> Result<Program, Cl
         )));
     }
     Ok(program)
-}
-
-/// Arguments in their places.
-pub(super) struct Placed {
-    pub(super) memory: Memory,
-    buffers: Vec<Buffer>,
-    pub(super) given: Vec<Arg>,
-}
-
-/// Puts buffers into memory.
-pub(super) fn placed(arguments: &[String]) -> Result<Placed, CliError> {
-    let mut memory = Memory::new();
-    let mut buffers = Vec::new();
-    let mut given = Vec::new();
-    for text in arguments {
-        let described: DescribedArgument = text.parse().map_err(CliError::Usage)?;
-        let (element, bytes) = match described.value {
-            DescribedValue::Int(value) => {
-                given.push(Arg::Integer(value as u64));
-                continue;
-            }
-            DescribedValue::Float(value) => {
-                given.push(Arg::Double(value));
-                continue;
-            }
-            DescribedValue::Buffer(bytes) => (Type::I32, bytes),
-            DescribedValue::Elements(element, bytes) => (element, bytes),
-        };
-        let Some(address) = memory.place(&bytes) else {
-            return Err(CliError::Usage("the buffers are too large".into()));
-        };
-        given.push(Arg::Integer(address));
-        buffers.push(Buffer {
-            address,
-            element,
-            before: bytes,
-        });
-    }
-    Ok(Placed {
-        memory,
-        buffers,
-        given,
-    })
 }
 
 /// The processor of a name, or of a table in a file.
@@ -192,26 +162,6 @@ fn counters(document: &Document) -> usize {
     }
 }
 
-fn elements(element: Type, bytes: &[u8]) -> Vec<String> {
-    let size = (element.bits() as usize / 8).max(1);
-    bytes
-        .chunks(size)
-        .map(|chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            let unused = 64 - element.bits().clamp(8, 64);
-            let value = u64::from_le_bytes(word);
-            show(
-                element,
-                match element.is_float() {
-                    true => value,
-                    false => (((value << unused) as i64) >> unused) as u64,
-                },
-            )
-        })
-        .collect()
-}
-
 /// The lines with mispredictions, those with most first: executions, taken ones, mispredictions.
 fn mispredicted(program: &Program, counts: &Predicted) -> Vec<(u32, Counts)> {
     let branches = counts.branches.iter();
@@ -231,7 +181,7 @@ fn as_json(
 ) -> Value {
     let buffers: Vec<Value> = changed
         .iter()
-        .map(|(at, buffer, now)| json!({ "buffer": at, "elements": elements(buffer.element, now) }))
+        .map(|(at, buffer, now)| json!({ "buffer": at, "elements": buffer.elements(now) }))
         .collect();
     let memory = outcome.memory.as_ref().map(|memory| {
         json!({
@@ -258,7 +208,7 @@ fn as_json(
     json!({
         "version": 1,
         "item": args.item,
-        "machine": args.machine,
+        "machine": args.machine.as_deref().unwrap_or(PROCESSOR),
         "r8": outcome.result,
         "f8": outcome.float.to_f64(),
         "cycles": outcome.cycles,
@@ -343,17 +293,13 @@ fn told(
     }
     writeln!(out, "f8 = {}", outcome.float.to_f64())?;
     for (at, buffer, now) in changed {
-        writeln!(
-            out,
-            "buffer {at} = {}",
-            elements(buffer.element, now).join(", ")
-        )?;
+        writeln!(out, "buffer {at} = {}", buffer.elements(now).join(", "))?;
     }
     writeln!(
         out,
         "{} cycles on {} (estimate: {}), {} groups, {} instructions, {} of them nops",
         outcome.cycles.unwrap_or(0),
-        args.machine,
+        args.machine.as_deref().unwrap_or(PROCESSOR),
         assumed(outcome),
         outcome.groups,
         outcome.steps,

@@ -3,10 +3,35 @@
 
 use codegen::machine::Table;
 use codegen::machine::epic::{CacheTable, PredictorTable};
-use codegen::machine::schema::Issue;
+use codegen::machine::schema::{Issue, SetKey};
 use simulate::cache::{Caches, Level};
 use simulate::ia64::{BranchUnit, Timing};
 use simulate::predictor::{Defines, Design, Direction, Local, MetaSizes, TageSizes};
+use simulate::sc140;
+
+/// The same for a processor that issues execution sets. `None`: another kind of table.
+pub fn set_timing(table: &Table) -> Option<sc140::Timing> {
+    let sets = table.sets()?;
+    let of = |key| sets.of(key);
+    Some(sc140::Timing {
+        name: table.name.to_string(),
+        fetch_words: of(SetKey::FetchWords),
+        precalculated: of(SetKey::Precalculated),
+        mask_register: of(SetKey::MaskRegister),
+        mask_memory: of(SetKey::MaskMemory),
+        jump: of(SetKey::FlowJump),
+        branch: of(SetKey::FlowBranch),
+        taken: of(SetKey::FlowTaken),
+        not_taken: of(SetKey::FlowNotTaken),
+        returns: of(SetKey::FlowReturn),
+        return_missed: of(SetKey::FlowReturnMissed),
+        loop_jump: of(SetKey::FlowLoop),
+        straddle: of(SetKey::Straddle),
+        stack_shadow: of(SetKey::StackShadow),
+        call_push: of(SetKey::CallPush),
+        late_mark: of(SetKey::LateMark),
+    })
+}
 
 /// `None`: a table that is not simulated, since it is a GPU's or has other units.
 pub fn timing(table: &Table) -> Option<Timing> {

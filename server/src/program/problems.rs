@@ -25,7 +25,9 @@ pub fn tree_problems<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db 
     match file.language(db) {
         Language::Cuda | Language::Hlsl | Language::C => &db::parsed(db, item).problems,
         Language::Ptx => &db::ptx_tree(db, item).problems,
-        Language::MicroSimd | Language::Ir | Language::Ia64 | Language::Other => &[],
+        Language::MicroSimd | Language::Ir | Language::Ia64 | Language::Sc140 | Language::Other => {
+            &[]
+        }
     }
 }
 
@@ -170,6 +172,10 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
                 String::new(),
             )
         }));
+    }
+    if file.language(db) == Language::Sc140 {
+        let told = sets::problems(text(file.source(db))).into_iter();
+        problems.extend(told.map(|problem| (problem, String::new())));
     }
     for (place, item) in own_items(db, file) {
         let name = item.name(db).to_string();

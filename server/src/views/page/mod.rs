@@ -168,7 +168,7 @@ pub fn data(
     let explained: BTreeMap<String, String> = codes
         .filter_map(|code| Some((code.to_owned(), crate::explain::page(code)?)))
         .collect();
-    let explicit = matches!(file.language(db), Language::C | Language::Ia64);
+    let explicit = file.language(db) == Language::C || file.language(db).is_assembly();
     let target = match explicit {
         true => db::processor(db, file.settings(db)).name.to_string(),
         false => db::machine(db, settings).name.to_string(),
@@ -294,6 +294,9 @@ fn nothing(db: &dyn Db, file: File, functions: &[FunctionPage]) -> Option<String
     if language == Language::Ia64 {
         return Some("Assembly has no functions to analyse: the source shows what its blocks take and which groups wait.".to_owned());
     }
+    if language.is_assembly() {
+        return Some("Assembly has no functions to analyse: `lockstep sim` executes it and counts its cycles.".to_owned());
+    }
     if functions.is_empty() {
         let any = program::own_items(db, file)
             .iter()
@@ -321,6 +324,7 @@ const fn language(language: Language) -> &'static str {
         Language::Ptx => "PTX",
         Language::C => "C",
         Language::Ia64 => "IA-64 assembly",
+        Language::Sc140 => "SC140 assembly",
         Language::MicroSimd => "µ-SIMD",
         Language::Ir => "IR",
         Language::Other => "text",
