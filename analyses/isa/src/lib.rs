@@ -11,6 +11,7 @@
 
 pub mod ia64;
 pub mod ptx;
+pub mod sc140;
 mod set;
 
 pub use set::{Branch, InstructionSet};

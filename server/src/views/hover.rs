@@ -21,6 +21,9 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     if file.language(db) == program::Language::Ia64 {
         return super::assembly::hover(db, file, offset);
     }
+    if file.language(db) == program::Language::Sc140 {
+        return super::sets::hover(program::text(file.source(db)), offset);
+    }
     // Facts of lanes say nothing of a function that runs on one.
     let in_item = match file.language(db) {
         program::Language::C => {

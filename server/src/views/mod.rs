@@ -32,6 +32,7 @@ pub mod reasons;
 pub mod registers;
 pub mod rename;
 pub mod report;
+pub mod sets;
 pub mod signature;
 pub mod speculation;
 pub mod symbols;

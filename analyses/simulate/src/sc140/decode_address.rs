@@ -35,10 +35,10 @@ pub(super) fn address(name: &str, given: &[Given]) -> Option<Form> {
         "sxta.b" => extend(8, true),
         "sxta.w" => extend(16, true),
         "tfra" => K::Copy,
-        "tsteqa.l" | "tsteqa" => K::TestEqual(32),
+        "tsteqa.l" => K::TestEqual(32),
         "tsteqa.w" => K::TestEqual(16),
-        "tstgea.l" | "tstgea" => K::TestGreaterEqual,
-        "tstgta.l" | "tstgta" => K::TestGreater,
+        "tstgea.l" => K::TestGreaterEqual,
+        "tstgta" => K::TestGreater,
         "zxta.b" => extend(8, false),
         "zxta.w" => extend(16, false),
         "movet" | "movef" => {

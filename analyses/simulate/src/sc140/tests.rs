@@ -7,6 +7,7 @@ mod cycles;
 mod data;
 mod listings;
 mod memory;
+mod table;
 
 use super::*;
 
