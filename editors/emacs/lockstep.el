@@ -8,7 +8,7 @@
   (setq-local comment-start "// "))
 (define-derived-mode lockstep-musimd-mode lockstep-ptx-mode "µ-SIMD")
 (define-derived-mode lockstep-ia64-mode lockstep-ptx-mode "IA-64")
-(define-derived-mode lockstep-sc140-mode prog-mode "SC140"
+(define-derived-mode lockstep-sc140-mode lockstep-ptx-mode "SC140"
   (setq-local comment-start "; "))
 
 (add-to-list 'auto-mode-alist '("\\.cuh?\\'" . lockstep-cuda-mode))

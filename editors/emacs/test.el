@@ -71,6 +71,10 @@
 (lockstep-test-wait "IA-64 mode" (lambda () (eq major-mode 'lockstep-ia64-mode)))
 (lockstep-test-diagnostic "r8")
 
+(lockstep-test-open "short.sc140.asm" "_f\n [\n    clr      d0\n rts\n")
+(lockstep-test-wait "SC140 mode" (lambda () (eq major-mode 'lockstep-sc140-mode)))
+(lockstep-test-diagnostic "no `]`")
+
 (let ((loop "long sum(long n, const long *restrict a) {
   long s = 0;
   for (long i = 0; i < n; ++i)

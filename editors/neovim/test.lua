@@ -1,5 +1,5 @@
 -- Headless test: nvim --headless -u NONE -c 'luafile editors/neovim/test.lua'
--- Opens files through lockstep.lua: CUDA with a diagnostic and a hover, IA-64 assembly with a diagnostic, and C, which the
+-- Opens files through lockstep.lua: CUDA with a diagnostic and a hover, IA-64 and SC140 assembly with diagnostics, and C, which the
 -- server gets where a processor is named and nowhere else. Waits for events, all together for at most 110 seconds.
 local here = vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p:h")
 local uv = vim.uv or vim.loop
@@ -66,6 +66,10 @@ ok("hover that says affine")
 open("short.ia64.s", { "f:", "\tadds r8 = 1, r32", "\tadds r9 = 1, r8 ;;", "\tbr.ret.sptk.many b0 ;;" })
 if vim.bo.filetype ~= "ia64" then fail("IA-64 assembly has the type " .. vim.bo.filetype) end
 wait("group-dependency diagnostic", function() return diagnostic("group-dependency") end)
+
+open("short.sc140.asm", { "_f", " [", "    clr      d0", " rts" })
+if vim.bo.filetype ~= "sc140" then fail("SC140 assembly has the type " .. vim.bo.filetype) end
+wait("syntax diagnostic", function() return diagnostic("syntax") end)
 
 local loop = { "long sum(long n, const long *restrict a) {", "  long s = 0;", "  for (long i = 0; i < n; ++i)", "    s += a[i];", "  return s;", "}" }
 -- The client of the other files in this folder would be attached at once.
