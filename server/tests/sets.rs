@@ -141,6 +141,18 @@ fn settings_and_tables_change_what_a_run_does() {
     );
     let wrong = lockstep(&["sim", &file, "--item", "_f", "--machine", "itanium2"]);
     assert!(errors(&wrong).contains("`sc140`"), "{}", errors(&wrong));
+    // A table says which registers make a pair.
+    let pairs = place.file("pairs.sc140.asm", "_f\n max d0,d5\n rts\n");
+    assert_eq!(
+        lockstep(&["sim", &pairs, "--item", "_f"]).status.code(),
+        Some(1)
+    );
+    let any = place.file(
+        "any.machine.toml",
+        "kind = \"sets\"\nname = \"any\"\nbase = \"sc140\"\n[registers]\npair_distance = 0\n",
+    );
+    let taken = lockstep(&["sim", &pairs, "--item", "_f", "--machine", &any]);
+    assert_eq!(taken.status.code(), Some(0), "{}", text(&taken));
     // A broken rule is told, and by the exit status.
     let broken = place.file("broken.sc140.asm", "_f\n [\n clr d1\n inc d1\n ]\n rts\n");
     let told = lockstep(&["sim", &broken, "--item", "_f"]);

@@ -33,6 +33,17 @@ pub fn set_timing(table: &Table) -> Option<sc140::Timing> {
     })
 }
 
+/// Settings of a run as the table has them, where it says more than cycles.
+pub fn set_settings(table: &Table) -> sc140::Settings {
+    let distance = table.sets().map(|sets| sets.of(SetKey::PairDistance));
+    sc140::Settings {
+        pair_distance: distance
+            .and_then(|distance| u8::try_from(distance).ok())
+            .filter(|distance| *distance > 0),
+        ..sc140::Settings::default()
+    }
+}
+
 /// `None`: a table that is not simulated, since it is a GPU's or has other units.
 pub fn timing(table: &Table) -> Option<Timing> {
     let epic = table.epic()?;

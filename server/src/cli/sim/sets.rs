@@ -3,7 +3,7 @@
 use super::super::machine::table;
 use super::super::{CliError, DataFormat, SimArgs};
 use super::buffers::{Argument, Buffer, arguments};
-use crate::derive::timing::set_timing;
+use crate::derive::timing::{set_settings, set_timing};
 use crate::documents::line_column;
 use crate::language::Language;
 use ir::Type;
@@ -34,11 +34,11 @@ pub(super) fn sim(args: &SimArgs, texts: &[String]) -> Result<u8, CliError> {
             "only IA-64 assembly has counters of `lockstep instrument`".into(),
         ));
     }
-    let timing = processor(args.machine.as_deref().unwrap_or(PROCESSOR))?;
+    let (timing, settings) = processor(args.machine.as_deref().unwrap_or(PROCESSOR))?;
     let machine = timing.name.clone();
     let limits = Limits {
         sets: args.steps,
-        settings: settings(&args.settings)?,
+        settings: changed(settings, &args.settings)?,
         timing,
     };
     let program = program(args, texts)?;
@@ -75,7 +75,7 @@ pub(super) fn sim(args: &SimArgs, texts: &[String]) -> Result<u8, CliError> {
 }
 
 /// The processor of a name, or of a table in a file.
-fn processor(name: &str) -> Result<Timing, CliError> {
+fn processor(name: &str) -> Result<(Timing, Settings), CliError> {
     let not_simulated = || {
         let known = codegen::machine::tables().iter();
         let names: Vec<String> = known
@@ -91,13 +91,16 @@ fn processor(name: &str) -> Result<Timing, CliError> {
         return Err(not_simulated());
     }
     match table(name)? {
-        (table, true) => set_timing(&table).ok_or_else(not_simulated),
+        (table, true) => {
+            let timing = set_timing(&table).ok_or_else(not_simulated)?;
+            Ok((timing, set_settings(&table)))
+        }
         (_, false) => Err(CliError::Usage(format!("{name}: not a whole table"))),
     }
 }
 
-fn settings(given: &[String]) -> Result<Settings, CliError> {
-    let mut settings = Settings::default();
+/// The settings with what the command line says of them.
+fn changed(mut settings: Settings, given: &[String]) -> Result<Settings, CliError> {
     for text in given {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         settings.set(name, value).map_err(|unknown| {
