@@ -10,7 +10,8 @@ pub struct Settings {
     /// Ties are rounded up at entry, not to even.
     pub rounds_up: bool,
     /// A product of -1 and -1 is clamped before it is accumulated, as the codecs' basic operations have it; otherwise the
-    /// sum alone is.
+    /// sum alone is. Published code of a compiler that takes `mac` for these operations computes what its source says at
+    /// such operands only where the product is clamped, which tells what the compiler relies on.
     pub product_saturates: bool,
     /// Bits of a sum whose carry the carry flag takes.
     pub carry_bits: u32,
