@@ -36,7 +36,7 @@ fn simulated(kernel: &Kernel, name: &str, text: &str, limits: &Limits) -> Ran {
         .parameters
         .iter()
         .map(|parameter| match parameter.argument {
-            Argument::Pointer { buffer, offset } => Arg::Integer(places[buffer as usize] + offset),
+            Argument::Pointer { buffer, offset } => Arg::Integer(places[buffer] + offset),
             Argument::Scalar { bits, ty } => match ty {
                 Scalar::Float => Arg::Single(f32::from_bits(bits as u32)),
                 Scalar::Double => Arg::Double(f64::from_bits(bits)),
@@ -102,7 +102,11 @@ fn main() {
         let Some((before, after)) = code(false).zip(code(true)) else {
             continue;
         };
-        let made: usize = after.functions.iter().map(|of| of.converted.len()).sum();
+        let made: usize = after
+            .functions
+            .iter()
+            .map(|of| of.conversions.made.len())
+            .sum();
         if made == 0 {
             continue;
         }

@@ -54,7 +54,7 @@ fn diamonds_become_compares_of_one_group() {
         "{}",
         after.text
     );
-    assert_eq!(after.functions[0].converted.len(), 2);
+    assert_eq!(after.functions[0].conversions.made.len(), 2);
     let first = after.text.split(";;").next().expect("a group");
     assert_eq!(first.matches("cmp.gt").count(), 2, "{}", after.text);
     assert_eq!(after.text.matches("\t(p").count(), 2, "{}", after.text);
@@ -106,8 +106,11 @@ fn a_guarded_load_is_executed_where_its_guard_is_true() {
 fn a_line_above_an_if_asks_for_one_branch() {
     let asked = DIAMONDS.replace("    if (c2", "#pragma lockstep if_convert\n    if (c2");
     let code = emitted(&asked, false);
-    assert_eq!((branches(&code), code.functions[0].converted.len()), (2, 1));
-    assert!(code.functions[0].converted[0].asked);
+    assert_eq!(
+        (branches(&code), code.functions[0].conversions.made.len()),
+        (2, 1)
+    );
+    assert!(code.functions[0].conversions.made[0].asked);
     let nested = "long f(long a, long b, long *p) {
 #pragma lockstep if_convert
     if (a > b) {
@@ -118,7 +121,12 @@ fn a_line_above_an_if_asks_for_one_branch() {
 }";
     // An inner branch stays where nothing asks for it, and then the outer one does.
     let code = emitted(nested, false);
-    assert_eq!(code.functions[0].kept.len(), 1, "{:?}", code.functions[0]);
+    assert_eq!(
+        code.functions[0].conversions.kept.len(),
+        1,
+        "{:?}",
+        code.functions[0]
+    );
     assert_eq!(branches(&emitted(nested, true)), 0);
 }
 
@@ -127,7 +135,11 @@ fn calls_and_ways_out_stay_branches() {
     let reason = |text: &str| {
         let text = text.replace("if (a", "\n#pragma lockstep if_convert\n    if (a");
         let code = emitted(&text, false);
-        code.functions[0].kept.first().map(|kept| kept.1)
+        code.functions[0]
+            .conversions
+            .kept
+            .first()
+            .map(|kept| kept.1)
     };
     let call = "int g(int x); int f(int a) { if (a > 3) { a = g(a); } return a; }";
     assert_eq!(reason(call), Some(Kept::Branch));

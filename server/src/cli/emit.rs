@@ -144,7 +144,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         })
     };
     for function in &emitted.functions {
-        for (loc, why) in &function.kept {
+        for (loc, why) in &function.conversions.kept {
             let at = match line(&function.name, *loc) {
                 Some((line, column)) => format!(":{line}:{column}"),
                 None => String::new(),
@@ -172,7 +172,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
                 .functions
                 .iter()
                 .map(|function| {
-                    let converted = function.converted.iter().map(|made| {
+                    let converted = function.conversions.made.iter().map(|made| {
                         json!({
                             "line": line(&function.name, made.loc).map(|place| place.0),
                             "before": made.before,

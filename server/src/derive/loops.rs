@@ -6,7 +6,7 @@
 
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language, own_items};
-use codegen::predicate::hammocks::{Conversion, Kept};
+use codegen::predicate::hammocks::Conversions;
 use codegen::refusal::{Refusal, Refused};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use codegen::target::ia64::pipeline::{self, LoopReport, Reason};
@@ -87,7 +87,7 @@ pub fn conversions(
     file: File,
     module: &Module,
     weights: Option<Vec<f64>>,
-) -> Option<(Vec<Conversion>, Vec<(Loc, Kept)>)> {
+) -> Option<Conversions> {
     let table = db::processor(db, program::settings(db, file));
     let options = Options {
         weights,
@@ -96,7 +96,7 @@ pub fn conversions(
     };
     let emitted = emit(module, table.epic()?, &options).ok()?;
     let first = emitted.functions.into_iter().next()?;
-    Some((first.converted, first.kept))
+    Some(first.conversions)
 }
 
 /// Returns true if the editor speaks of processors with explicit groups: somebody named one.

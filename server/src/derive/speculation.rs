@@ -87,6 +87,6 @@ fn attempt(
         plan,
         price,
         machine: machine.name.clone(),
-        exact: known.is_none_or(|known| known.found.exact),
+        exact: known.is_none_or(|known| known.exact()),
     })
 }

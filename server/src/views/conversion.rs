@@ -119,13 +119,13 @@ fn attempt(
     let moved = source.start + condition.span.start + if before { grown } else { 0 };
     let start = moved.checked_sub(rewritten.start).ok_or_else(lost)?;
     let weights = weights(db, item, function);
-    let (made, kept) = conversions(db, file, module, weights)
+    let found = conversions(db, file, module, weights)
         .ok_or_else(|| "the function has no code for this processor".to_owned())?;
     let here = |loc: ir::Loc| loc.site == Site(0) && loc.span.start == start;
-    if let Some(made) = made.into_iter().find(|made| here(made.loc)) {
+    if let Some(made) = found.made.into_iter().find(|made| here(made.loc)) {
         return Ok((edit, made));
     }
-    Err(match kept.into_iter().find(|(loc, _)| here(*loc)) {
+    Err(match found.kept.into_iter().find(|(loc, _)| here(*loc)) {
         Some((_, why)) => format!("it stays a branch: {why}"),
         None => "the code has no such branch: its loop is pipelined, it is part of another condition, or a constant decides it".to_owned(),
     })

@@ -59,6 +59,14 @@ pub struct Conversion {
     pub operations: u32,
 }
 
+/// What became of a function's branches.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Conversions {
+    pub made: Vec<Conversion>,
+    /// Branches that stay although the source asks it, each with its condition.
+    pub kept: Vec<(Loc, Kept)>,
+}
+
 /// Why a branch of which the source asks it is not converted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Kept {
@@ -88,12 +96,14 @@ struct Hammock {
     join: u32,
 }
 
+/// Judges a conversion by the function before and behind it, the head and the join; what it finds wrong stays.
+pub type Check<'a, T> = &'a dyn Fn(&Function<T>, &Function<T>, u32, u32) -> bool;
+
 /// The judgement of a target: cycles of an execution of some blocks, the first first, and a checker.
 #[allow(missing_debug_implementations)]
 pub struct Judge<'a, T: Predicated> {
     pub cycles: &'a dyn Fn(&Function<T>, &[u32]) -> f64,
-    /// By the function before and behind it, the head and the join; what it finds wrong stays.
-    pub check: &'a dyn Fn(&Function<T>, &Function<T>, u32, u32) -> bool,
+    pub check: Check<'a, T>,
 }
 
 /// Converts branches of blocks whose cycles are not decided.
@@ -101,15 +111,14 @@ pub fn convert<T: Predicated>(
     function: &mut Function<T>,
     terms: &Terms,
     judge: &Judge<'_, T>,
-) -> (Vec<Conversion>, Vec<(Loc, Kept)>) {
-    let mut done = Vec::new();
-    let mut kept = Vec::new();
+) -> Conversions {
+    let mut out = Conversions::default();
     if terms.asked.is_empty() && !terms.gaining {
-        return (done, kept);
+        return out;
     }
     let mut again = true;
     while std::mem::take(&mut again) {
-        kept.clear();
+        out.kept.clear();
         for head in (0..function.blocks.len() as u32).rev() {
             let Some((branch, _)) = conditional(function, head) else {
                 continue;
@@ -123,26 +132,26 @@ pub fn convert<T: Predicated>(
                 continue;
             }
             match attempt(function, head, asked, terms, judge) {
-                Ok(Some((after, conversion, join))) => {
-                    if (judge.check)(function, &after, head, join) {
-                        *function = after;
-                        straighten(function, head, join);
-                        done.push(conversion);
+                Ok(Some(made)) => {
+                    if (judge.check)(function, &made.function, head, made.join) {
+                        *function = made.function;
+                        straighten(function, head, made.join);
+                        out.made.push(made.conversion);
                         again = true;
                     } else {
-                        kept.push((loc, Kept::Unsound));
+                        out.kept.push((loc, Kept::Unsound));
                     }
                 }
                 Ok(None) => {}
                 Err(why) => {
                     if asked {
-                        kept.push((loc, why));
+                        out.kept.push((loc, why));
                     }
                 }
             }
         }
     }
-    (done, kept)
+    out
 }
 
 /// The last conditional jump of a block, behind which at most one other jump stands, and its guard.
@@ -243,15 +252,21 @@ fn body<T: Predicated>(function: &Function<T>, side: u32) -> Result<&[Operation<
     Ok(operations)
 }
 
+/// A function with a branch converted; its ways still meet in the join.
+struct Attempt<T: Predicated> {
+    function: Function<T>,
+    conversion: Conversion,
+    join: u32,
+}
+
 /// The converted function, where that is asked for or gains.
-#[allow(clippy::type_complexity)]
 fn attempt<T: Predicated>(
     function: &Function<T>,
     head: u32,
     asked: bool,
     terms: &Terms,
     judge: &Judge<'_, T>,
-) -> Result<Option<(Function<T>, Conversion, u32)>, Kept> {
+) -> Result<Option<Attempt<T>>, Kept> {
     let found = hammock(function, head)?;
     let liveness = Liveness::of(function);
     let mut after = function.clone();
@@ -318,7 +333,11 @@ fn attempt<T: Predicated>(
     if !asked && conversion.after >= conversion.before {
         return Ok(None);
     }
-    Ok(Some((after, conversion, found.join)))
+    Ok(Some(Attempt {
+        function: after,
+        conversion,
+        join: found.join,
+    }))
 }
 
 /// Cycles of the shortest way through a hammock.

@@ -3,7 +3,6 @@
 use super::{applied, item_of, own, read};
 use facts::paths::{PathGraph, PathNumbers, PathProfile, Walk};
 use ir::Language;
-use ir::entity::Entity;
 use lockstep_codegen::specialize::source::sink_dead::Recorded;
 use lockstep_codegen::specialize::source::speculate::{Hazard, Refusal, Terms, plan};
 use syntax::Span;
@@ -37,10 +36,8 @@ fn ahead(language: Language, text: &str, runs: &[(&str, u64)]) -> Result<String,
                     _ => usize::from(decisions.next() != Some('y')),
                 };
                 let to = edges[edge].block;
-                if numbers.graph().successors[at.index()].len() > 1 || edges.len() == 1 {
-                    if let Some(number) = numbers.step(&mut walk, edge) {
-                        profile.count(number);
-                    }
+                if let Some(number) = numbers.step(&mut walk, edge) {
+                    profile.count(number);
                 }
                 at = to;
             }

@@ -27,7 +27,7 @@ use super::select::select;
 use super::symbols::reference;
 use crate::allocate;
 use crate::machine::epic::Epic;
-use crate::predicate::hammocks::{self, Conversion, Judge, Kept, Terms};
+use crate::predicate::hammocks::{self, Conversions, Judge, Terms};
 use crate::predicate::loops::Region;
 use crate::refusal::{Refusal, Refused};
 use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
@@ -111,9 +111,8 @@ pub struct Report {
     pub loops: Vec<LoopReport>,
     /// Why nothing is pipelined although it could be.
     pub fallen_back: Option<Refusal>,
-    /// Its branches that became predicates, and those that did not although the source asks it.
-    pub converted: Vec<Conversion>,
-    pub kept: Vec<(Loc, Kept)>,
+    /// Its branches outside of pipelined loops that became predicates.
+    pub conversions: Conversions,
     pub bundling: Bundling,
 }
 
@@ -332,8 +331,7 @@ struct Lowered {
     allocation: Allocation,
     loops: Vec<LoopReport>,
     fallen_back: Option<Refusal>,
-    converted: Vec<Conversion>,
-    kept: Vec<(Loc, Kept)>,
+    conversions: Conversions,
     /// Other files do not name it.
     internal: bool,
 }
@@ -351,7 +349,7 @@ fn lowered(
     let plain = function.clone();
     let wanted = |places: &[Loc]| request(&source.loops, places, options.pipeline);
     let mut loops = pipeline_each(&mut function, machine, &wanted);
-    let (mut converted, kept) = if_converted(&mut function, &source, machine, options);
+    let mut conversions = if_converted(&mut function, &source, machine, options);
     allocate::jumps(&mut function);
     let mut fallen_back = None;
     let allocation = match allocate::allocate(&mut function, machine, &options.limits) {
@@ -362,7 +360,7 @@ fn lowered(
             for one in &mut loops {
                 one.pipelined = false;
             }
-            converted.clear();
+            conversions.made.clear();
             fallen_back = Some(reason);
             allocate::allocate(&mut function, machine, &options.limits).map_err(|reason| {
                 vec![Refused {
@@ -377,8 +375,7 @@ fn lowered(
         allocation,
         loops,
         fallen_back,
-        converted,
-        kept,
+        conversions,
         internal: source.internal,
     })
 }
@@ -392,7 +389,7 @@ fn if_converted(
     source: &ir::Function,
     machine: &Epic,
     options: &Options,
-) -> (Vec<Conversion>, Vec<(Loc, Kept)>) {
+) -> Conversions {
     let blocks = source.layout.iter().map(|&block| &source.blocks[block]);
     let terms = Terms {
         asked: blocks
@@ -447,8 +444,7 @@ impl Writer {
             allocation,
             loops,
             fallen_back,
-            converted,
-            kept,
+            conversions,
             internal,
         } = lowered;
         let (function, allocation) = (&function, &allocation);
@@ -522,8 +518,7 @@ impl Writer {
         self.assembly.line(format!("\t.endp {own}"));
         self.now += 1;
         Report {
-            converted,
-            kept,
+            conversions,
             name: name.clone(),
             frame: frame.bytes,
             spilled: allocation.in_memory,

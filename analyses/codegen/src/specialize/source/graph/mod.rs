@@ -247,14 +247,13 @@ impl Builder<'_> {
                 otherwise,
                 ..
             } => {
-                let head = Span::new(stmt.span.start, then.span.start);
-                let head_text = head;
-                let mut kind = self.of_head(head, initializer.as_deref(), condition);
+                let text = Span::new(stmt.span.start, then.span.start);
+                let mut kind = self.of_head(text, initializer.as_deref(), condition);
                 let span = match condition {
                     Condition::Expr(e) => e.span,
                     Condition::Declaration(declaration) => declaration.span,
                 };
-                let declares = self.declares(head);
+                let declares = self.declares(text);
                 // Of one that a macro spells all parts have the place of the macro.
                 let spelled = then.span.start < span.end;
                 kind.reads |= spelled && self.spells(condition);
@@ -262,7 +261,7 @@ impl Builder<'_> {
                     kind,
                     role: Role::If(span),
                     exit: None,
-                    text: Some(head_text),
+                    text: Some(text),
                     ..plain
                 });
                 self.open.clear();
