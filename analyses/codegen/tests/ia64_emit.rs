@@ -10,7 +10,7 @@ mod assembler;
 mod judge;
 
 use assembler::{assembled, assembler};
-use ir::{Module, Op, Special, Value};
+use ir::{BranchKind, Module, Op, Special, Value};
 use judge::{agrees, interpreted, module_of};
 use lockstep_codegen::machine;
 use lockstep_codegen::machine::epic::Epic;
@@ -185,6 +185,9 @@ fn judge(seed: u64, tally: &mut Tally, texts: &mut String) {
         tally.open += 1;
         return;
     }
+    if seed % 5 < 2 {
+        ask_for_all(&mut program.module);
+    }
     // What a workgroup shares is a variable of one lane.
     for function in &mut program.module.functions {
         let symbols: Vec<_> = function.symbols.keys().collect();
@@ -334,9 +337,24 @@ fn lowered(kernel: &Kernel) -> Module {
     module
 }
 
+/// The source asks for predicates in the place of each branch.
+fn ask_for_all(module: &mut Module) {
+    for function in &mut module.functions {
+        for block in function.layout.clone() {
+            let kind = &mut function.blocks[block].branch;
+            if *kind == BranchKind::If {
+                *kind = BranchKind::Flattened;
+            }
+        }
+    }
+}
+
 fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut String) {
     let kernel = kernel(seed);
-    let module = lowered(&kernel);
+    let mut module = lowered(&kernel);
+    if seed % 7 < 2 {
+        ask_for_all(&mut module);
+    }
     // Products and sums are one operation in two fifths of them.
     let contract = seed % 5 < 2;
     let expected = match contract {
@@ -351,7 +369,7 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
         limits: limits(seed),
         decisions: 60,
         contract,
-        convert: seed % 7 < 4,
+        convert: (2..4).contains(&(seed % 7)),
         pipeline: pipelined.then(|| pipeline::Options {
             method: methods
                 .get((seed / 12) as usize % (2 * methods.len()))

@@ -237,6 +237,14 @@ fn a_body_is_repeated_and_what_remains_is_the_loop() {
         .replace("\n      s", "\n        s");
     let deeper = expected.replace("  ", "    ");
     assert_eq!(times(&wide, 2).as_deref(), Ok(deeper.as_str()));
+    let commented = text
+        .replace("\n    s +=", " {\n    /* one\n       two */\n    s +=")
+        .replace("a[i];\n", "a[i];\n  }\n");
+    let changed = times(&commented, 2).expect("an edit");
+    assert!(
+        changed.contains("{\n      /* one\n         two */\n      s += a[i];\n    }"),
+        "{changed}"
+    );
     let refusals = [
         ("i < n;", "i <= n;", Refusal::NotCounted),
         ("long i = 0", "long i = 1", Refusal::NotCounted),
