@@ -135,6 +135,28 @@ fn a_line_above_an_if_asks_for_one_branch() {
 }
 
 #[test]
+fn inner_branches_come_first_wherever_they_stand() {
+    let nest = "int f(int a, int b, int s) {
+    int x;
+    if (a) {
+        if (b) x = s + 1; else x = s - 2;
+    } else {
+        x = s * 3;
+    }
+    return x ^ s;
+}";
+    let asked = nest.replace("if (", "\n#pragma lockstep if_convert\n    if (");
+    let code = emitted(&asked, false);
+    assert_eq!(code.functions[0].conversions.kept, [], "{}", code.text);
+    assert_eq!(branches(&code), 0, "{}", code.text);
+    for (a, b, expected) in [(1, 1, 8u64 ^ 7), (1, 0, 5 ^ 7), (0, 1, 21 ^ 7)] {
+        let arguments = [a, b, 7].map(Arg::Integer);
+        let found = ran(&code.text, &arguments, &mut Memory::new()).result;
+        assert_eq!(found, Some(expected), "{}", code.text);
+    }
+}
+
+#[test]
 fn calls_and_ways_out_stay_branches() {
     let reason = |text: &str| {
         let text = text.replace("if (a", "\n#pragma lockstep if_convert\n    if (a");
@@ -147,6 +169,8 @@ fn calls_and_ways_out_stay_branches() {
     };
     let call = "int g(int x); int f(int a) { if (a > 3) { a = g(a); } return a; }";
     assert_eq!(reason(call), Some(Kept::Branch));
+    let divides = "int f(int a, int b) { int x = 1; if (a > 3) { x = b / a; } return x; }";
+    assert_eq!(reason(divides), Some(Kept::Approximates));
     let out = "int f(int a, int *p) { if (a > 3) { p[0] = 1; return 2; } p[1] = 3; return a; }";
     assert_eq!(reason(out), Some(Kept::Shape));
     let large: String = (0..40).map(|at| format!("p[{at}] = a * {at}; ")).collect();

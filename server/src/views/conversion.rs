@@ -69,6 +69,10 @@ fn converted(
                 "no branch is left to mispredict; {} operations are fetched on both ways",
                 made.operations
             );
+            if !made.counted {
+                action.effect +=
+                    "; compared with the shortest way, as no profile says which is usual";
+            }
             if let Some(row) = counted(db, item, statement) {
                 action.effect = format!("{row}; {}", action.effect);
             }

@@ -41,13 +41,16 @@ fn effect(offer: &Offer) -> String {
     let plan = &offer.plan;
     let share = plan.before.saturating_sub(plan.after) as f64 / plan.before.max(1) as f64;
     let mut text = format!(
-        "{} of the evaluations that the profile counted go; `{}` is read in {} places; an evaluation costs about {:.0} cycles (estimate, {}); some ways evaluate in vain what they did not evaluate before",
+        "{} of the evaluations that the profile counted go; `{}` is read in {} places; an evaluation costs about {:.0} cycles (estimate, {})",
         percent(share),
         plan.name,
         plan.replaced,
         offer.price,
         offer.machine
     );
+    if plan.speculative > 0 {
+        text += "; some ways may evaluate in vain what they did not evaluate before";
+    }
     if !offer.exact {
         text += "; the code has changed since it was profiled";
     }

@@ -52,6 +52,8 @@ pub struct Conversion {
     /// Its condition.
     pub loc: Loc,
     pub asked: bool,
+    /// By the frequencies of its sides; else against the shortest way.
+    pub counted: bool,
     /// Cycles of an execution before and after, an estimate.
     pub before: f64,
     pub after: f64,
@@ -80,6 +82,10 @@ pub enum Kept {
     Fixed,
     #[error("a condition in a side is needed elsewhere, or is made of several")]
     Condition,
+    #[error("a side divides or takes a square root, whose approximation makes a predicate")]
+    Approximates,
+    #[error("the function finds no registers with it")]
+    Registers,
     #[error("the converted code does something else: this is a fault of ours")]
     Unsound,
 }
@@ -179,12 +185,37 @@ fn target<T: Predicated>(operation: &Operation<T>) -> Option<u32> {
     blocks.next().filter(|_| blocks.next().is_none())
 }
 
-/// The blocks from which control comes to each block.
+/// The block that executes where control comes to a block: behind those that are empty.
+fn behind<T: Predicated>(function: &Function<T>, mut block: u32) -> u32 {
+    let is_empty = |block: u32| {
+        let data = function.blocks.get(block as usize);
+        data.is_some_and(|data| data.operations.is_empty())
+    };
+    while is_empty(block) && (block as usize) + 1 < function.blocks.len() {
+        block += 1;
+    }
+    block
+}
+
+/// The blocks that execute behind a block, each once.
+fn next<T: Predicated>(function: &Function<T>, block: u32) -> Vec<u32> {
+    let all = function.successors(block).into_iter();
+    let mut out: Vec<u32> = all.map(|to| behind(function, to)).collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// The blocks from which control comes to each block, without those that nothing reaches and those that are empty.
 fn comes_from<T: Predicated>(function: &Function<T>) -> Vec<Vec<u32>> {
     let mut out = vec![Vec::new(); function.blocks.len()];
+    let reached = reached(function);
     for block in 0..function.blocks.len() as u32 {
-        for next in function.successors(block) {
-            out[next as usize].push(block);
+        if !reached[block as usize] || function.blocks[block as usize].operations.is_empty() {
+            continue;
+        }
+        for to in next(function, block) {
+            out[to as usize].push(block);
         }
     }
     out
@@ -193,16 +224,19 @@ fn comes_from<T: Predicated>(function: &Function<T>) -> Vec<Vec<u32>> {
 fn hammock<T: Predicated>(function: &Function<T>, head: u32) -> Result<Hammock, Kept> {
     let (branch, guard) = conditional(function, head).ok_or(Kept::Shape)?;
     let operations = &function.blocks[head as usize].operations;
-    let taken = target(&operations[branch]).ok_or(Kept::Shape)?;
-    let other = match operations.get(branch + 1) {
-        Some(jump) => target(jump).ok_or(Kept::Shape)?,
-        None => head + 1,
-    };
+    let taken = behind(function, target(&operations[branch]).ok_or(Kept::Shape)?);
+    let other = behind(
+        function,
+        match operations.get(branch + 1) {
+            Some(jump) => target(jump).ok_or(Kept::Shape)?,
+            None => head + 1,
+        },
+    );
     let before = comes_from(function);
     // A side that control leaves in one direction only.
     let side = |block: u32| -> Option<u32> {
         let lone = before.get(block as usize)? == &[head];
-        let next = function.successors(block);
+        let next = next(function, block);
         match (lone && block != 0, next.as_slice()) {
             (true, [to]) if *to != block && *to != head => Some(*to),
             _ => None,
@@ -326,6 +360,7 @@ fn attempt<T: Predicated>(
     let conversion = Conversion {
         loc,
         asked,
+        counted: terms.counted,
         before: before + mispredicted * terms.penalty,
         after: (judge.cycles)(&after, &[head]),
         operations: added as u32,
@@ -439,7 +474,7 @@ fn guarded<T: Predicated>(
                     .writes()
                     .any(|register| T::is_guard(function.class(register)))
                 {
-                    return Err(Kept::Condition);
+                    return Err(Kept::Approximates);
                 }
                 operation.predicate = Some(guard);
             }
@@ -461,11 +496,7 @@ fn guarded<T: Predicated>(
 /// A join to which only the head leads becomes a part of it.
 fn straighten<T: Predicated>(function: &mut Function<T>, head: u32, join: u32) {
     let before = comes_from(function);
-    let reached = reached(function);
-    let mut comes = before[join as usize]
-        .iter()
-        .filter(|&&from| reached[from as usize]);
-    let lone = comes.next() == Some(&head) && comes.next().is_none();
+    let lone = before[join as usize] == [head];
     let decided = !function.blocks[join as usize].cycles.is_empty();
     if !lone || decided || join == head || join == 0 {
         return;

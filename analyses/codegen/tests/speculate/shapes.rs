@@ -210,6 +210,55 @@ fn what_may_end_a_program_or_means_something_else_stays() {
 }
 
 #[test]
+fn variables_are_as_wide_as_what_they_hold() {
+    let runs: &[(&str, u64)] = &[("yy", 9), ("ny", 1)];
+    let integers = TWICE.replace("float x, float y", "unsigned x, int y");
+    let of = |expression: &str| {
+        let with = |text: &str, from: &str, to: &str| text.replace(from, to);
+        let cursor = expression.replacen('(', "(|", 1);
+        let text = with(&integers, "x |/ y", &cursor);
+        ahead(Language::C, &with(&text, "x / y", expression), runs)
+    };
+    let unsigned = of("(x ^ 3u)").expect("an edit");
+    assert!(unsigned.contains("    unsigned int ahead;\n"), "{unsigned}");
+    let signed = of("(y ^ 3)").expect("an edit");
+    assert!(signed.contains("    int ahead;\n"), "{signed}");
+    // `0xFFFFFFF0` is unsigned, the others are longer.
+    for wide in ["(y & 0xFFFFFFF0)", "(x ^ 4294967297)", "(y ^ 3000000000)"] {
+        let found = of(wide);
+        assert!(
+            matches!(found, Err(Refusal::NoType(_))),
+            "{wide}: {found:?}"
+        );
+    }
+    let rounds = format!("#pragma STDC FENV_ACCESS ON\n{TWICE}");
+    let found = ahead(Language::C, &rounds, runs);
+    let environment = Hazard::Environment;
+    assert!(
+        matches!(&found, Err(Refusal::Hazard { hazard, .. }) if *hazard == environment),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn references_keep_what_they_are_bound_to() {
+    let runs: &[(&str, u64)] = &[("yy", 9), ("ny", 1)];
+    let cuda = |text: &str| {
+        ahead(
+            Language::Cuda,
+            &text.replace("void kernel", "__global__ void kernel"),
+            runs,
+        )
+    };
+    let bound = TWICE.replace(
+        "        p[2] = x / y;",
+        "        const float& r = x / y;\n        p[2] = r;",
+    );
+    let found = cuda(&bound);
+    assert!(matches!(found, Err(Refusal::Once(_))), "{found:?}");
+}
+
+#[test]
 fn lanes_that_part_do_not_evaluate_twice() {
     let text = TWICE.replace("void kernel", "extern \"C\" __global__ void kernel");
     let found = ahead(Language::Cuda, &text, &[("yy", 8), ("ny", 1), ("yn", 1)]);

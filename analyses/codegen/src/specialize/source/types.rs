@@ -289,7 +289,13 @@ impl Source<'_> {
         match &e.kind {
             ExprKind::Int(literal) => Ty::scalar(match (literal.unsigned, literal.longs) {
                 (_, 1..) => Base::Long,
+                _ if literal.value > u64::from(u32::MAX) => Base::Long,
                 (true, _) => Base::Uint,
+                // `0x80000000` is unsigned, in C and C++ `2147483648` is longer.
+                _ if literal.value > i32::MAX as u64 => match literal.based {
+                    false if self.language != Language::Hlsl => Base::Long,
+                    _ => Base::Uint,
+                },
                 _ => Base::Int,
             }),
             ExprKind::Float(literal) => Ty::scalar(match literal.suffix {

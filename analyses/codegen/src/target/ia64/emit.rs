@@ -360,7 +360,9 @@ fn lowered(
             for one in &mut loops {
                 one.pipelined = false;
             }
-            conversions.made.clear();
+            let lost = conversions.made.drain(..).filter(|made| made.asked);
+            let lost = lost.map(|made| (made.loc, hammocks::Kept::Registers));
+            conversions.kept.extend(lost);
             fallen_back = Some(reason);
             allocate::allocate(&mut function, machine, &options.limits).map_err(|reason| {
                 vec![Refused {

@@ -63,8 +63,9 @@ pub struct Plan {
     pub name: SmolStr,
     /// Absolute, not overlapping.
     pub edits: Vec<(Span, String)>,
-    /// Statements that evaluate it, and places that read the variable instead.
+    /// Statements that evaluate it, those of them that stand in front of no use, and places that read the variable instead.
     pub evaluations: usize,
+    pub speculative: usize,
     pub replaced: usize,
     /// Evaluations in the profiled runs, before and after.
     pub before: u64,
@@ -239,6 +240,7 @@ fn of_expression(scene: &Scene<'_>, e: &Expr, terms: &Terms<'_>) -> Result<Plan,
             .map(|(span, text)| (span.shifted(source.start), text))
             .collect(),
         evaluations: evaluations.len(),
+        speculative: evaluations.iter().filter(|each| !each.serves).count(),
         replaced: replaced.len(),
         before,
         after,

@@ -15,8 +15,10 @@ pub enum Hazard {
     Overflows,
     #[error("it shifts by a number that may be too large")]
     Shifts,
-    #[error("it calls a function")]
+    #[error("it calls a function, or the type of an operand is not known")]
     Calls,
+    #[error("the file changes how floats are rounded")]
+    Environment,
     #[error("a part of it is not understood")]
     Unknown,
 }
@@ -28,7 +30,9 @@ pub enum Refusal {
     Function(#[from] pressure::Refusal),
     #[error("no expression here is computed of variables")]
     NoExpression,
-    #[error("`{0}` is evaluated once in its loop or function")]
+    #[error(
+        "`{0}` is evaluated for certain in one place of its loop or function at most; what stands under a condition of an expression, in a `switch` or in an inner loop stays"
+    )]
     Once(SmolStr),
     #[error("`{0}` costs too little to keep it in a variable")]
     Trivial(SmolStr),

@@ -99,18 +99,23 @@ pub(super) fn roots(stmt: &Stmt) -> Vec<(&Expr, Span)> {
     match &stmt.kind {
         StmtKind::Expr(e) | StmtKind::Return(Some(e)) => of(e),
         StmtKind::Declaration(declaration) => {
-            let initial = declaration.declarators.iter().flat_map(|declarator| {
-                match &declarator.initializer {
-                    Initializer::None => Vec::new(),
-                    Initializer::Copy(e) => vec![e],
-                    Initializer::Paren(all) | Initializer::Brace(all) => all.iter().collect(),
-                }
+            // A reference is bound to the value itself, and constants are constants of the language.
+            let words = declaration.specifiers.words;
+            let constant = words.has(SpecifierSet::CONSTEXPR) || words.has(SpecifierSet::STATIC);
+            let declarators = declaration.declarators.iter().filter(|declarator| {
+                !constant && !matches!(declarator.ty.kind, TypeKind::Reference { .. })
+            });
+            let initial = declarators.flat_map(|declarator| match &declarator.initializer {
+                Initializer::None => Vec::new(),
+                Initializer::Copy(e) => vec![e],
+                Initializer::Paren(all) | Initializer::Brace(all) => all.iter().collect(),
             });
             initial.map(|e| (e, stmt.span)).collect()
         }
         StmtKind::If {
             condition: Condition::Expr(e),
             then,
+            constexpr: false,
             ..
         } => vec![(e, Span::new(stmt.span.start, then.span.start))],
         _ => Vec::new(),
@@ -143,7 +148,10 @@ impl Wanted {
         if operands.is_empty() {
             return Err(Refusal::NoExpression);
         }
+        let environment = ["FENV_ACCESS", "fesetround", "feenableexcept"];
+        let rounds = environment.iter().any(|word| source.text.contains(word));
         let hazard = match memory {
+            _ if rounds => Some(Hazard::Environment),
             true => Some(Hazard::Reads),
             false => hazard(scene, e, wraps, 0),
         };
@@ -238,6 +246,7 @@ impl Wanted {
                 matches!(op, BinaryOp::Add | BinaryOp::Sub)
             }
             ExprKind::Paren(_)
+            | ExprKind::Cast { .. }
             | ExprKind::Unary {
                 op: UnaryOp::Minus | UnaryOp::Plus,
                 ..
@@ -363,10 +372,14 @@ fn hazard(scene: &Scene<'_>, e: &Expr, wraps: bool, depth: u32) -> Option<Hazard
             }
             _ => Some(Hazard::Calls),
         },
-        // A part of a vector or of a structure, not of what an address leads to.
+        // A part of a vector or of a structure, not of what an address leads to. In C++ a member may be a reference.
         ExprKind::Member {
             base, arrow: false, ..
-        } => root(base).is_none().then_some(Hazard::Reads),
+        } => {
+            let vector = number(base).is_some();
+            let own = root(base).is_some() && source.language != Language::Cuda;
+            (!vector && !own).then_some(Hazard::Reads)
+        }
         ExprKind::Member { .. } | ExprKind::Index { .. } => Some(Hazard::Reads),
         _ => Some(Hazard::Unknown),
     };
@@ -412,7 +425,13 @@ fn spelled(scene: &Scene<'_>, e: &Expr, ty: &Ty) -> Option<String> {
 /// All integers in it are literals or variables of these types: nothing narrower or wider takes part.
 fn plain_integers(scene: &Scene<'_>, e: &Expr, words: &[&str]) -> bool {
     match &e.kind {
-        ExprKind::Int(literal) => literal.longs == 0,
+        ExprKind::Int(literal) => {
+            let most = match literal.unsigned {
+                true => u64::from(u32::MAX),
+                false => i32::MAX as u64,
+            };
+            literal.longs == 0 && literal.value <= most
+        }
         ExprKind::Name(name) => scene.names.meant(name).is_some_and(|id| {
             let ty = &scene.names.variable(id).ty;
             match &ty.kind {
