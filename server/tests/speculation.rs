@@ -48,7 +48,7 @@ fn an_expression_is_evaluated_ahead_where_most_runs_need_it() {
     run(&place, &file, 1, 0, 1);
     let listed = text(&at(&["actions"]));
     assert!(
-        listed.contains("Evaluate `expf(-d * k)` ahead: 10 of 17 evaluations remain"),
+        listed.contains("Evaluate `expf(-d * k)` ahead: 10 evaluations in the place of 17"),
         "{listed}"
     );
     assert!(listed.contains("estimate, itanium2"), "{listed}");

@@ -113,6 +113,8 @@ fn limits(seed: u64) -> Limits {
 #[derive(Default)]
 struct Tally {
     judged: u32,
+    /// Branches that became predicates.
+    converted: usize,
     refused: u32,
     open: u32,
     failed: u32,
@@ -147,6 +149,10 @@ impl Tally {
             .iter()
             .any(|function| function.spilled > 0);
         self.spilled += u32::from(spills);
+        let conversions = emitted.functions.iter();
+        self.converted += conversions
+            .map(|function| function.conversions.made.len())
+            .sum::<usize>();
         Some(emitted)
     }
 }
@@ -321,6 +327,7 @@ fn random_functions_compute_the_same() {
     );
     assert!(u64::from(tally.judged) * 10 >= count * 9);
     assert!(u64::from(tally.spilled) * 10 >= count);
+    assert!(tally.converted as u64 >= count / 10, "{}", tally.converted);
 }
 
 /// The module of a kernel, its functions and variables named apart from those of other seeds.
@@ -462,4 +469,5 @@ fn random_kernels_compute_the_same() {
     );
     assert_eq!(u64::from(tally.judged), count);
     assert!(u64::from(tally.spilled) * 20 >= count);
+    assert!(tally.converted as u64 >= count / 10, "{}", tally.converted);
 }

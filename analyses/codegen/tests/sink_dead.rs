@@ -20,7 +20,7 @@ mod shapes;
 use facts::partial_dead::Prices;
 use generate::kernel;
 use ir::Language;
-use judged::{Recorder, applied, compared, item_of, judged, own, same, source_slice};
+use judged::{Recorder, applied, compared, item_of, judged, own, same, setting, source_slice};
 use launch::launch;
 use lockstep_codegen::specialize::source::sink_dead::{
     Candidate, Counts, Plan, Recorded, Refusal, Terms, candidates, plan,
@@ -133,16 +133,8 @@ impl Case<'_> {
 }
 
 fn random_functions(language: Language) -> Count {
-    // A test may be asked for more by its environment.
-    #[allow(clippy::disallowed_methods)]
-    let number = |name: &str, otherwise: u64| {
-        let given = std::env::var(name).ok();
-        given
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(otherwise)
-    };
-    let first = number("LOCKSTEP_SUNK_FIRST", 0);
-    let programs = number("LOCKSTEP_SUNK_PROGRAMS", PROGRAMS);
+    let first = setting("LOCKSTEP_SUNK_FIRST", 0);
+    let programs = setting("LOCKSTEP_SUNK_PROGRAMS", PROGRAMS);
     let mut count = Count::default();
     for seed in first..first + programs {
         let text = kernel(seed, language);

@@ -17,7 +17,7 @@ mod shapes;
 
 use generate::{EXPRESSIONS, kernel};
 use ir::Language;
-use judged::{Recorder, applied, item_of, judged, own, same};
+use judged::{Recorder, applied, item_of, judged, own, same, setting};
 use launch::launch;
 use lockstep_codegen::specialize::source::sink_dead::Recorded;
 use lockstep_codegen::specialize::source::speculate::{Terms, candidates, plan};
@@ -50,16 +50,8 @@ struct Count {
 }
 
 fn random_functions(language: Language) -> Count {
-    // A test may be asked for more by its environment.
-    #[allow(clippy::disallowed_methods)]
-    let number = |name: &str, otherwise: u64| {
-        let given = std::env::var(name).ok();
-        given
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(otherwise)
-    };
-    let first = number("LOCKSTEP_SPECULATED_FIRST", 0);
-    let programs = number("LOCKSTEP_SPECULATED_PROGRAMS", PROGRAMS);
+    let first = setting("LOCKSTEP_SPECULATED_FIRST", 0);
+    let programs = setting("LOCKSTEP_SPECULATED_PROGRAMS", PROGRAMS);
     let mut count = Count::default();
     for seed in first..first + programs {
         let text = kernel(seed, language);

@@ -13,9 +13,10 @@ use crate::documents::line_column;
 use crate::host;
 use crate::language::Language;
 use buffers::Buffer;
+use codegen::machine::Table;
 use codegen::target::ia64::instrument::COUNTERS;
 use serde_json::{Value, json};
-use simulate::ia64::{Limits, Outcome, Program, Timing, run, run_kept};
+use simulate::ia64::{Limits, Outcome, Program, run, run_kept};
 use simulate::predictor::{Counts, Outcome as Predicted};
 use std::cmp::Reverse;
 use std::io::Write;
@@ -42,7 +43,8 @@ pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
             "`--set {setting}`: IA-64 assembly has no settings"
         )));
     }
-    let timing = processor(args.machine.as_deref().unwrap_or(PROCESSOR))?;
+    let name = args.machine.as_deref().unwrap_or(PROCESSOR);
+    let timing = simulated(name, "that is simulated", timing)?;
     let program = program(file, text, &args.item)?;
     let name = file.display();
     let Placed {
@@ -123,16 +125,16 @@ pub(super) fn program(file: &Path, text: &str, item: &str) -> Result<Program, Cl
     Ok(program)
 }
 
-/// The processor of a name, or of a table in a file.
-fn processor(name: &str) -> Result<Timing, CliError> {
+/// What a table of this name, or in this file, gives a simulator; `what` are the machines that give something.
+fn simulated<T>(name: &str, what: &str, of: impl Fn(&Table) -> Option<T>) -> Result<T, CliError> {
     let not_simulated = || {
         let known = codegen::machine::tables().iter();
         let names: Vec<String> = known
-            .filter(|table| timing(table).is_some())
+            .filter(|table| of(table).is_some())
             .map(|table| format!("`{}`", table.name))
             .collect();
         CliError::Usage(format!(
-            "`{name}` is no machine that is simulated: those are {}, and tables of yours that begin with them",
+            "`{name}` is no machine {what}: those are {}, and tables of yours that begin with them",
             names.join(", ")
         ))
     };
@@ -140,7 +142,7 @@ fn processor(name: &str) -> Result<Timing, CliError> {
         return Err(not_simulated());
     }
     match table(name)? {
-        (table, true) => timing(&table).ok_or_else(not_simulated),
+        (table, true) => of(&table).ok_or_else(not_simulated),
         (_, false) => Err(CliError::Usage(format!("{name}: not a whole table"))),
     }
 }

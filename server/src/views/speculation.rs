@@ -19,7 +19,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         Ok(offer) => {
             let plan = &offer.plan;
             action.title = format!(
-                "Evaluate `{}` ahead: {} of {} evaluations remain",
+                "Evaluate `{}` ahead: {} evaluations in the place of {}",
                 plan.text, plan.after, plan.before
             );
             action.effect = effect(&offer);
@@ -41,7 +41,7 @@ fn effect(offer: &Offer) -> String {
     let plan = &offer.plan;
     let share = plan.before.saturating_sub(plan.after) as f64 / plan.before.max(1) as f64;
     let mut text = format!(
-        "{} of the evaluations that the profile counted go; `{}` is read in {} places; an evaluation costs about {:.0} cycles (estimate, {})",
+        "{} of these evaluations go, by the profile; `{}` is read in {} places; an evaluation costs about {:.0} cycles (estimate, {})",
         percent(share),
         plan.name,
         plan.replaced,

@@ -5,11 +5,12 @@
 //! register space of its own. HLSL needs shader model 6.0; helper lanes of pixel shaders vote as the hardware has it.
 
 use super::{COUNTERS, CountedPlace, Instrumented, MOST_PLACES, tested};
+use crate::specialize::source::functions_of;
 use facts::values::record::recordable;
 use ir::{BindingKind, Function, Language, Loc, Site};
 use rustc_hash::FxHashMap;
 use syntax::Span;
-use syntax::c_family::ast::{self, FunctionBody, ItemKind, Member, ParsedItem, Stmt, StmtKind};
+use syntax::c_family::ast::{FunctionBody, ParsedItem, Stmt, StmtKind};
 
 /// Bytes of a counter.
 #[must_use]
@@ -166,22 +167,10 @@ fn behind(text: &str, statement: Span) -> Option<u32> {
 
 /// Declarations and expressions that stand in blocks of a function, by position.
 fn statements(item: &ParsedItem, within: Span) -> Vec<Span> {
-    let functions: Vec<&ast::Function> = match &item.kind {
-        ItemKind::Function(function) => vec![function],
-        ItemKind::Struct(declared) => declared
-            .members
-            .iter()
-            .filter_map(|member| match member {
-                Member::Method(function) => Some(function),
-                _ => None,
-            })
-            .collect(),
-        _ => Vec::new(),
-    };
     let mut found = Vec::new();
     // A statement, and whether another one may follow it where it stands.
     let mut work: Vec<(&Stmt, bool)> = Vec::new();
-    for function in functions {
+    for function in functions_of(item) {
         if let FunctionBody::Block(block) = &function.body
             && within.start <= block.span.start
             && block.span.end <= within.end

@@ -69,7 +69,7 @@ pub struct Conversions {
     pub kept: Vec<(Loc, Kept)>,
 }
 
-/// Why a branch of which the source asks it is not converted.
+/// The reason why a branch stays of which the source asks that it is converted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Kept {
     #[error("its sides do not meet again in one place, or others come into them")]
@@ -413,7 +413,8 @@ fn predicates<T: Predicated>(
             let complement = match other.virtual_register() {
                 Some(register) => {
                     let mut behind = operations[at + 1..].iter();
-                    let kept = behind.all(|one| one.writes().all(|written| written != register));
+                    let kept =
+                        behind.all(|later| later.writes().all(|written| written != register));
                     kept.then_some(register)
                 }
                 None if *other == Operand::fixed(T::UNREAD) => {
@@ -433,7 +434,7 @@ fn predicates<T: Predicated>(
     let number = function.register(T::GENERAL);
     let targets = [Operand::register(yes), Operand::register(no)];
     let made = T::conjunction(guard, None, number, targets);
-    operations.extend(made.into_iter().map(|one| Operation { loc, ..one }));
+    operations.extend(made.into_iter().map(|made| Operation { loc, ..made }));
     (yes, no)
 }
 

@@ -11,6 +11,15 @@ use std::collections::HashMap;
 use syntax::Span;
 use syntax::c_family::ast::{Function, FunctionName, ParsedItem};
 
+/// A number that a test is asked for by its environment.
+#[allow(clippy::disallowed_methods)]
+pub(crate) fn setting(name: &str, otherwise: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(otherwise)
+}
+
 /// Counts ways of lanes through function 0, and executions of its instructions.
 pub(crate) struct Recorder<'a> {
     module: &'a Module,

@@ -1,8 +1,8 @@
 //! A function of assembly in execution sets.
 
-use super::super::machine::table;
 use super::super::{CliError, DataFormat, SimArgs};
 use super::buffers::{Argument, Buffer, arguments};
+use super::simulated;
 use crate::derive::timing::{set_settings, set_timing};
 use crate::documents::line_column;
 use crate::language::Language;
@@ -10,10 +10,9 @@ use ir::Type;
 use serde_json::{Value, json};
 use simulate::Memory;
 use simulate::sc140::{
-    Arg, Limits, Outcome, Program, Settings, Source, Timing, UnknownSetting, Violation, run,
+    Arg, Limits, Outcome, Program, Settings, Source, UnknownSetting, Violation, run,
 };
 use std::io::Write;
-use std::path::Path;
 use syntax::LineIndex;
 
 /// The processor whose cycles are counted if none is named.
@@ -34,7 +33,10 @@ pub(super) fn sim(args: &SimArgs, texts: &[String]) -> Result<u8, CliError> {
             "only IA-64 assembly has counters of `lockstep instrument`".into(),
         ));
     }
-    let (timing, settings) = processor(args.machine.as_deref().unwrap_or(PROCESSOR))?;
+    let name = args.machine.as_deref().unwrap_or(PROCESSOR);
+    let (timing, settings) = simulated(name, "that issues execution sets", |table| {
+        Some((set_timing(table)?, set_settings(table)))
+    })?;
     let machine = timing.name.clone();
     let limits = Limits {
         sets: args.steps,
@@ -72,31 +74,6 @@ pub(super) fn sim(args: &SimArgs, texts: &[String]) -> Result<u8, CliError> {
         DataFormat::Text => ran.told(&mut out)?,
     }
     Ok(u8::from(!ran.outcome.violations.is_empty()))
-}
-
-/// The processor of a name, or of a table in a file.
-fn processor(name: &str) -> Result<(Timing, Settings), CliError> {
-    let not_simulated = || {
-        let known = codegen::machine::tables().iter();
-        let names: Vec<String> = known
-            .filter(|table| set_timing(table).is_some())
-            .map(|table| format!("`{}`", table.name))
-            .collect();
-        CliError::Usage(format!(
-            "`{name}` is no machine that issues execution sets: those are {}, and tables of yours that begin with them",
-            names.join(", ")
-        ))
-    };
-    if codegen::machine::named(name).is_none() && !Path::new(name).is_file() {
-        return Err(not_simulated());
-    }
-    match table(name)? {
-        (table, true) => {
-            let timing = set_timing(&table).ok_or_else(not_simulated)?;
-            Ok((timing, set_settings(&table)))
-        }
-        (_, false) => Err(CliError::Usage(format!("{name}: not a whole table"))),
-    }
 }
 
 /// The settings with what the command line says of them.

@@ -10,14 +10,14 @@
 
 use super::super::COUNTERS;
 use super::{Effect, PathPlan, Refusal, Register};
+use crate::specialize::source::functions_of;
 use ir::lower::c_family::visit;
 use ir::{BranchKind, Function, FunctionKind, Language, Site, Terminator, Type};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use syntax::Span;
 use syntax::c_family::ast::{
-    self, BinaryOp, Condition, ExprKind, FunctionBody, ItemKind, Member, ParsedItem, SpecifierSet,
-    Stmt, StmtKind,
+    self, BinaryOp, Condition, ExprKind, FunctionBody, ParsedItem, SpecifierSet, Stmt, StmtKind,
 };
 
 /// The variable that holds the number of the path under way.
@@ -287,19 +287,7 @@ fn bare(e: &ast::Expr) -> Vec<Span> {
 
 /// The function of an item around a lowered one.
 fn declared(item: &ParsedItem, within: Span) -> Option<&ast::Function> {
-    let functions: Vec<&ast::Function> = match &item.kind {
-        ItemKind::Function(function) => vec![function],
-        ItemKind::Struct(declared) => declared
-            .members
-            .iter()
-            .filter_map(|member| match member {
-                Member::Method(function) => Some(function),
-                _ => None,
-            })
-            .collect(),
-        _ => Vec::new(),
-    };
-    functions.into_iter().find(|function| {
+    functions_of(item).into_iter().find(|function| {
         matches!(&function.body, FunctionBody::Block(block)
             if within.start <= block.span.start && block.span.end <= within.end)
     })

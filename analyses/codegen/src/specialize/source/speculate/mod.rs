@@ -67,7 +67,8 @@ pub struct Plan {
     pub evaluations: usize,
     pub speculative: usize,
     pub replaced: usize,
-    /// Evaluations in the profiled runs, before and after.
+    /// Evaluations in the profiled runs, before and after, of those that are replaced, added, or stand for certain where the value
+    /// is not there; without those under a condition of an expression, in a `switch` or in an inner loop.
     pub before: u64,
     pub after: u64,
 }

@@ -192,7 +192,7 @@ impl Wanted {
         })
     }
 
-    /// What the nodes of a graph do with it.
+    /// Returns what the nodes of a graph do with it.
     pub(super) fn uses(&self, scene: &Scene<'_>, graph: &Graph) -> Vec<Uses> {
         let all = statements(scene.body);
         let nodes = graph.nodes.iter();
@@ -380,7 +380,12 @@ fn hazard(scene: &Scene<'_>, e: &Expr, wraps: bool, depth: u32) -> Option<Hazard
             let own = root(base).is_some() && source.language != Language::Cuda;
             (!vector && !own).then_some(Hazard::Reads)
         }
-        ExprKind::Member { .. } | ExprKind::Index { .. } => Some(Hazard::Reads),
+        // An element of a vector lies in a register.
+        ExprKind::Index { base, indices } => {
+            let constant = |e: &Expr| matches!(e.kind, ExprKind::Int(_));
+            (number(base).is_none() || !indices.iter().all(constant)).then_some(Hazard::Reads)
+        }
+        ExprKind::Member { .. } => Some(Hazard::Reads),
         _ => Some(Hazard::Unknown),
     };
     let skipped = usize::from(matches!(e.kind, ExprKind::Call { .. }));
