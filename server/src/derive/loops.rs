@@ -4,10 +4,12 @@
 //! Bounds are of the operations that selection makes of the loop, with caches that hit; the factor compares with a schedule
 //! of one iteration after the other.
 
+use super::versions::with_source;
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language, own_items};
 use codegen::predicate::hammocks::Conversions;
 use codegen::refusal::{Refusal, Refused};
+use codegen::specialize::source::{Source, function_at};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use codegen::target::ia64::pipeline::{self, LoopReport, Reason};
 use codegen::target::ia64::requested::Asked;
@@ -107,6 +109,32 @@ pub fn are_shown(db: &dyn Db, file: File) -> bool {
             && db::processor(db, settings).name != crate::config::PROCESSOR
     };
     file.language(db) == Language::C && (settings.analysis(db).processor.is_some() || own())
+}
+
+/// Calls with the item, its text, the function around a place of a file, and the place in the item, where the editor speaks of such
+/// processors and there is code.
+pub fn in_shown_function(
+    db: &dyn Db,
+    file: File,
+    offset: u32,
+    then: &mut dyn FnMut(Item<'_>, &Source<'_>, &syntax::c_family::ast::Function, u32),
+) {
+    if !are_shown(db, file) {
+        return;
+    }
+    let Some((place, item)) = program::item_at(db, file, offset) else {
+        return;
+    };
+    if !item.holds(db).code {
+        return;
+    }
+    let parsed = db::parsed(db, item);
+    let inside = offset.saturating_sub(place.start);
+    with_source(db, file, item, place, parsed, |source| {
+        if let Some(function) = function_at(parsed, inside) {
+            then(item, source, function, inside);
+        }
+    });
 }
 
 /// A place of an item, or of one whose call was inlined into it.

@@ -3,12 +3,12 @@
 
 use super::model::{Action, Doing, edited};
 use crate::db::{self, Db, File, Item};
-use crate::derive::loops::{are_shown, conversions};
-use crate::derive::versions::{executions, with_source};
-use crate::program::{self, Language};
+use crate::derive::loops::{conversions, in_shown_function};
+use crate::derive::versions::executions;
+use crate::program;
 use codegen::loops::{Pragma, branch_at, pragma_of, with_pragma, without_pragma};
 use codegen::predicate::hammocks::Conversion;
-use codegen::specialize::source::{Source, function_at};
+use codegen::specialize::source::Source;
 use ir::{Function, Site};
 use syntax::Span;
 use syntax::c_family::ast::{Condition, Stmt, StmtKind};
@@ -20,31 +20,24 @@ const LINE: &str = "#pragma lockstep if_convert";
 /// The branch whose head is at a place, as predicates, or the reason why it stays a branch.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut out = Vec::new();
-    if file.language(db) != Language::C || !are_shown(db, file) {
-        return out;
-    }
-    let Some((place, item)) = program::item_at(db, file, range.start) else {
-        return out;
-    };
-    if !item.holds(db).code {
-        return out;
-    }
-    let parsed = db::parsed(db, item);
-    with_source(db, file, item, place, parsed, |source| {
-        let inside = range.start.saturating_sub(place.start);
-        let function = function_at(parsed, inside);
-        let Some(statement) = function.and_then(|function| branch_at(function, inside)) else {
-            return;
-        };
-        out.extend(match pragma_of(statement, Pragma::IfConvert) {
-            Some(known) => without_pragma(source, known).ok().map(|edit| {
-                let mut action = Action::rewrite(REMOVE, "Leave it a branch".to_owned());
-                action.what = Doing::Edit(vec![edit]);
-                action
-            }),
-            None => Some(converted(db, file, item, source, statement)),
-        });
-    });
+    in_shown_function(
+        db,
+        file,
+        range.start,
+        &mut |item, source, function, inside| {
+            let Some(statement) = branch_at(function, inside) else {
+                return;
+            };
+            out.extend(match pragma_of(statement, Pragma::IfConvert) {
+                Some(known) => without_pragma(source, known).ok().map(|edit| {
+                    let mut action = Action::rewrite(REMOVE, "Leave it a branch".to_owned());
+                    action.what = Doing::Edit(vec![edit]);
+                    action
+                }),
+                None => Some(converted(db, file, item, source, statement)),
+            });
+        },
+    );
     out
 }
 

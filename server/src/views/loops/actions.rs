@@ -10,16 +10,15 @@
 
 use super::{Row, rows_of_item};
 use crate::db::{self, Db, File, Item};
-use crate::derive::loops::{are_shown, loops_of};
-use crate::derive::versions::with_source;
-use crate::program::{self, Language, Rewritten};
+use crate::derive::loops::{in_shown_function, loops_of};
+use crate::program::{self, Rewritten};
 use crate::views::model::{Action, Doing, edited};
 use codegen::loops::check::{self, Side, Unchecked};
 use codegen::loops::{
     self, Edit, Pragma, Refusal, body_of, conditional_at, is_head, pragma_of, promise, with_pragma,
     without_pragma,
 };
-use codegen::specialize::source::{Source, function_at};
+use codegen::specialize::source::Source;
 use codegen::target::ia64::pipeline::{
     Alias, Disambiguation, LoopReport, Method, Prefetched, Reason,
 };
@@ -39,51 +38,42 @@ const UNROLL: &str = "unroll";
 /// Returns what there is to do about the loop, or the `if`, at a place.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut out = Vec::new();
-    if file.language(db) != Language::C || !are_shown(db, file) {
-        return out;
-    }
-    let Some((place, item)) = program::item_at(db, file, range.start) else {
-        return out;
-    };
-    if !item.holds(db).code {
-        return out;
-    }
-    let parsed = db::parsed(db, item);
-    with_source(db, file, item, place, parsed, |source| {
-        let inside = range.start.saturating_sub(place.start);
-        let Some(function) = function_at(parsed, inside) else {
-            return;
-        };
-        let Some(statement) = loops::loop_at(function, inside) else {
-            return;
-        };
-        let at = At {
-            db,
-            file,
-            item,
-            source,
-            function,
-            statement,
-        };
-        // Of a function without code nothing is offered.
-        let found = db::item_loops(db, item).as_ref();
-        let rows = match found.is_some_and(|one| one.has_code()) {
-            true => rows_of_item(db, file, item),
-            false => Vec::new(),
-        };
-        let own = rows.iter().find(|row| {
-            row.report.head.site == Site(0) && is_head(statement, row.report.head.span.start)
-        });
-        match own {
-            Some(row) => {
-                out.extend(at.pipelining(row));
-                out.extend(at.restrict(row));
-                out.extend(at.unrolling(row));
+    in_shown_function(
+        db,
+        file,
+        range.start,
+        &mut |item, source, function, inside| {
+            let Some(statement) = loops::loop_at(function, inside) else {
+                return;
+            };
+            let at = At {
+                db,
+                file,
+                item,
+                source,
+                function,
+                statement,
+            };
+            // Of a function without code nothing is offered.
+            let found = db::item_loops(db, item).as_ref();
+            let rows = match found.is_some_and(|one| one.has_code()) {
+                true => rows_of_item(db, file, item),
+                false => Vec::new(),
+            };
+            let own = rows.iter().find(|row| {
+                row.report.head.site == Site(0) && is_head(statement, row.report.head.span.start)
+            });
+            match own {
+                Some(row) => {
+                    out.extend(at.pipelining(row));
+                    out.extend(at.restrict(row));
+                    out.extend(at.unrolling(row));
+                }
+                None => out.extend(at.without_row()),
             }
-            None => out.extend(at.without_row()),
-        }
-        out.extend(at.conversion(inside, own));
-    });
+            out.extend(at.conversion(inside, own));
+        },
+    );
     out
 }
 
