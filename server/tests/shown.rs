@@ -107,7 +107,7 @@ fn contradiction(fact: &ValueFact, seen: &[(u32, Way, u32)], tally: &mut Tally) 
             _ => 0,
         })
     };
-    let reading = form::read(&fact.form, &setting)
+    let reading = form::read(&fact.form.to_string(), &setting)
         .filter(|r| !r.symbolic && !fact.form.is_empty() && fact.class <= Class::Affine);
     let mut first: FxHashMap<(u32, &Way), (u32, u32)> = FxHashMap::default();
     let mut affine: FxHashMap<(u32, &Way), (u32, i64)> = FxHashMap::default();

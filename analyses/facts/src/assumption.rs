@@ -109,7 +109,7 @@ fn mark(facts: &mut FunctionFacts, plain: &FunctionFacts) {
         access.assumed = other.is_none_or(|other| {
             other.class != access.class
                 || other.stride_bytes != access.stride_bytes
-                || other.stride_text != access.stride_text
+                || other.stride_sum != access.stride_sum
                 || other.sectors != access.sectors
                 || other.bank_ways != access.bank_ways
         });

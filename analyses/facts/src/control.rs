@@ -68,7 +68,7 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
                 uniform_at: scope_of(level),
                 count: trips.count,
                 at_most: trips.at_most,
-                trips: trips.text,
+                trips: trips.about,
                 cause,
             }
         })

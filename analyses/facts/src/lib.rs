@@ -19,6 +19,7 @@ pub mod paths;
 pub mod pressure;
 pub mod reason;
 pub mod speculative;
+pub mod symbolic;
 mod trips;
 pub mod values;
 pub mod words;

@@ -12,6 +12,7 @@
 use crate::active::{Active, Lanes};
 use crate::divergence::{Engine, Form, SUBGROUP, Shape, Term};
 use crate::model::*;
+use crate::symbolic::Sum;
 use ir::{
     Function, FunctionKind, Inst, Op, ShaderStage, Space, Special, SymbolKind, Type, Value,
     VariableKind,
@@ -82,7 +83,7 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             base: base(engine, address),
             bytes: moved,
             stride_bytes: None,
-            stride_text: SmolStr::default(),
+            stride_sum: None,
             sectors: None,
             ideal_sectors: (engine.shape.warp * moved).div_ceil(SECTOR as u32).max(1),
             most_sectors: most_sectors(function, address, lanes, moved),
@@ -313,7 +314,7 @@ fn rows_apart(
     fact.class = AccessClass::Strided;
     if symbolic.iter().any(first_axis) {
         let neighbours = varying.filtered(|t| first_axis(&t));
-        fact.stride_text = stride_text(engine, &neighbours, block, SUBGROUP);
+        fact.stride_sum = symbolic_stride(engine, &neighbours, block, SUBGROUP);
     }
     let mut worst = (0, fact.ideal_sectors);
     for (warp, set) in sets(warps) {
@@ -651,12 +652,12 @@ fn bank_ways(addresses: &[i64], set: Lanes, bytes: i64, piece: i64) -> u32 {
 }
 
 /// The coefficient of the lanes' own coordinate.
-pub(crate) fn stride_text(
+pub(crate) fn symbolic_stride(
     engine: &Engine<'_>,
     varying: &Form,
     block: ir::Block,
     wanted: crate::divergence::Level,
-) -> SmolStr {
+) -> Option<Sum> {
     let mut coefficient = Form::constant(0);
     for term in &varying.terms {
         let factors = term
@@ -670,12 +671,9 @@ pub(crate) fn stride_text(
             exact: false,
             assumed: false,
         };
-        match coefficient.plus(1, &part, 64) {
-            Some(sum) => coefficient = sum,
-            None => return SmolStr::default(),
-        }
+        coefficient = coefficient.plus(1, &part, 64)?;
     }
-    engine.form_text(&coefficient, block, wanted)
+    Some(engine.named_form(&coefficient, block, wanted))
 }
 
 /// Returns the pointer that an address is an offset from.

@@ -2,6 +2,7 @@
 
 use crate::cost::Machine;
 use crate::reason::{CauseReason, FindingReason};
+use crate::symbolic::{Logarithm, Sum, ValueForm};
 use ir::{AtomicOp, Block, BranchKind, EntityVec, Function, Inst, Loc, Space, Value, Variable};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -124,8 +125,8 @@ pub struct ValueFact {
     pub class: Class,
     /// The largest scope over which the value is uniform; `None`: not even over a quad.
     pub uniform_at: Option<Scope>,
-    /// `4*tid.x + 256*ctaid.x + n`, `?` for a part that is uniform but has no name; empty when there is no form.
-    pub form: SmolStr,
+    /// `4*tid.x + 256*ctaid.x + n`, `?` for a part that is uniform but has no name.
+    pub form: ValueForm,
     /// The state by the paper's methods, as the paper writes it: `U`, `D`, `(1,⊥)`, `(0,1,⊥)`; empty for the full one.
     pub state: SmolStr,
     /// Why the value is not uniform over the dispatch: the next value or branch on the way to the source.
@@ -195,8 +196,8 @@ pub struct LoopFact {
     pub count: Option<u64>,
     /// A bound on it, when it is not.
     pub at_most: Option<u64>,
-    /// About how many, of what is not known: `log2(blockDim.x)`; empty when there is nothing to say.
-    pub trips: SmolStr,
+    /// About how many, of what is not known: `log2(blockDim.x)`.
+    pub trips: Option<Logarithm>,
     pub cause: Cause,
     /// Rests on `Options::assumption`.
     pub assumed: bool,
@@ -237,8 +238,8 @@ pub struct AccessFact {
     pub bytes: u32,
     /// Bytes between neighbouring lanes; `None` when unknown, symbolic or not constant.
     pub stride_bytes: Option<i64>,
-    /// The stride as text when it is symbolic: `4*pitch`.
-    pub stride_text: SmolStr,
+    /// The stride when it is symbolic: `4*pitch`.
+    pub stride_sum: Option<Sum>,
     pub sectors: Option<u32>,
     pub ideal_sectors: u32,
     /// The most sectors of 32 bytes: those of every lane that takes part, and no more than the object has.

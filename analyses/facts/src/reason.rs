@@ -6,6 +6,7 @@
 //!   =>   BarrierSplit { barrier: Threads, whole_grid: false },   because of LaneDependent { builtin: "threadIdx.x" }
 //! ```
 
+use crate::symbolic::Sum;
 use smol_str::SmolStr;
 
 /// The reason that a step from a fact towards its source states. `name` is the value's, where it has one.
@@ -319,13 +320,13 @@ pub enum FindingReason {
     /// The stride is symbolic; `None`: pieces that lie apart.
     Scattered {
         access: StridedAccess,
-        stride: Option<SmolStr>,
+        stride: Option<Sum>,
         sectors: u32,
     },
     /// Nor are the sectors known; `None`: the stride has a part without a name.
     StrideUnknown {
         access: StridedAccess,
-        stride: Option<SmolStr>,
+        stride: Option<Sum>,
     },
     /// `lanes`: a part of the warp's.
     AtomicContention {
@@ -349,7 +350,7 @@ pub enum FindingReason {
     /// At least and at most so many passes, by the factor `factor` of the stride.
     BankConflictSymbolic {
         base: SmolStr,
-        stride: SmolStr,
+        stride: Sum,
         factor: SmolStr,
         least: u64,
         most: u32,

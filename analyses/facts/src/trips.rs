@@ -11,10 +11,10 @@
 //! decided once an iteration are counted; others are bounded by those of their exits that are.
 
 use crate::divergence::{Engine, SUBGROUP};
+use crate::symbolic::{Logarithm, Sum};
 use ir::cfg::ControlFlow;
 use ir::loops::LoopId;
 use ir::{BinaryOp, Block, Convert, Function, IntCondition, Op, Terminator, Value, ValueDef};
-use smol_str::{SmolStr, format_smolstr};
 
 const MOST: u64 = 1 << 16;
 /// A bound beyond says nothing: it is that of the type, by its width for what is multiplied or divided.
@@ -28,7 +28,7 @@ pub(crate) struct Trips {
     pub count: Option<u64>,
     pub at_most: Option<u64>,
     /// `log2(blockDim.x)`: about how many, of what is not known.
-    pub text: SmolStr,
+    pub about: Option<Logarithm>,
 }
 
 /// The comparison that decides whether the loop goes on, as it holds for those who stay.
@@ -448,7 +448,7 @@ fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
         (Scale::By(_), LessUnsigned | LessEqualUnsigned) => to.0 >= 0,
         (Scale::By(_), _) => false,
     };
-    let (at_most, text) = match (scale, test.kind) {
+    let (at_most, of) = match (scale, test.kind) {
         (
             Scale::Divided(_),
             GreaterSigned | GreaterEqualSigned | GreaterUnsigned | GreaterEqualUnsigned | NotEqual,
@@ -456,7 +456,10 @@ fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
             // Half of something, halved until nothing is left.
             let whole = scaled(engine, start).filter(|&(_, by)| by == scale);
             let of = whole.map_or(start, |(of, _)| of);
-            (count(from.1, to.0), name(engine, header, of))
+            (
+                count(from.1, to.0),
+                name(engine, header, of).map(|of| (of, 1)),
+            )
         }
         (
             Scale::By(_),
@@ -464,25 +467,23 @@ fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
         ) => {
             let first = first.filter(|&first| first >= 1)?;
             let of = name(engine, header, test.limit);
-            let of = match first {
-                1 => of,
-                _ => of.map(|of| format_smolstr!("{of} / {first}")),
-            };
-            (count(first, to.1), of)
+            (count(first, to.1), of.map(|of| (of, first)))
         }
         _ => return None,
     };
     Some(Trips {
         count: None,
         at_most: at_most.filter(|&n| bounded && n < WORTH),
-        text: text.map_or_else(SmolStr::default, |of| {
-            format_smolstr!("log{}({of})", scale.factor())
+        about: of.map(|(of, divisor)| Logarithm {
+            base: scale.factor(),
+            of,
+            divisor,
         }),
     })
 }
 
-/// Returns what the author calls a value, where it has a name.
-fn name(engine: &Engine<'_>, block: Block, value: Value) -> Option<SmolStr> {
-    let text = engine.form_text(&engine.cells[value].form, block, SUBGROUP);
-    (!text.contains('?') && !text.is_empty()).then_some(text)
+/// Returns a value's form, where all of it has names.
+fn name(engine: &Engine<'_>, block: Block, value: Value) -> Option<Sum> {
+    let form = engine.named_form(&engine.cells[value].form, block, SUBGROUP);
+    form.is_named().then_some(form)
 }

@@ -127,7 +127,13 @@ fn what_is_said_of_an_operator_holds_in_every_thread() {
 
 #[test]
 fn polynomials_are_written_as_people_do() {
-    let text = |operand: [i64; 3]| states(operand, "+", [0, 0, 0], 2).0.text("Tid");
+    let text = |operand: [i64; 3]| {
+        states(operand, "+", [0, 0, 0], 2)
+            .0
+            .form("Tid")
+            .map(|form| form.to_string())
+            .unwrap_or_default()
+    };
     for (operand, expected) in [
         ([0, 0, 0], "0"),
         ([0, 0, -5], "-5"),

@@ -121,7 +121,10 @@ fn count(
         if !fact.form.is_empty() {
             counts.add(match exactly {
                 true => format!("form {}", fact.form),
-                false => format!("form of {} terms", fact.form.split(" + ").count()),
+                false => format!(
+                    "form of {} terms",
+                    fact.form.to_string().split(" + ").count()
+                ),
             });
         }
         if !fact.state.is_empty() {
@@ -170,7 +173,13 @@ fn count(
             "rounds {:?}, at most {:?}, {}",
             fact.count,
             fact.at_most,
-            text(&fact.trips)
+            text(
+                &fact
+                    .trips
+                    .as_ref()
+                    .map(ToString::to_string)
+                    .unwrap_or_default()
+            )
         ));
     }
     for fact in &facts.accesses {
@@ -185,7 +194,16 @@ fn count(
             true => format!("{:?}", fact.stride_bytes),
             false => shape_of(&format!("{:?}", fact.stride_bytes)),
         };
-        counts.add(format!("stride {stride} {}", text(&fact.stride_text)));
+        counts.add(format!(
+            "stride {stride} {}",
+            text(
+                &fact
+                    .stride_sum
+                    .as_ref()
+                    .map(ToString::to_string)
+                    .unwrap_or_default()
+            )
+        ));
         counts.sum("sectors", i64::from(fact.sectors.unwrap_or(0)));
         counts.sum("least sectors", i64::from(fact.ideal_sectors));
         counts.add(format!("ways {:?}", fact.bank_ways));

@@ -239,15 +239,15 @@ fn notes_of(
         if value.class == Class::Uniform && !shown.all {
             continue;
         }
-        let form = match (value.class, value.form.is_empty()) {
+        let text = value.form.to_string();
+        let form = match (value.class, text.is_empty()) {
             (Class::Affine, false) => {
-                format!("{} = {}", value.name, text::shortened(&value.form, 48))
+                format!("{} = {}", value.name, text::shortened(&text, 48))
             }
             (Class::Uniform, false)
-                if value.form.len() <= 24
-                    && value.form.strip_suffix(".x").unwrap_or(&value.form) != value.name =>
+                if text.len() <= 24 && text.strip_suffix(".x").unwrap_or(&text) != value.name =>
             {
-                format!("{} = {}", value.name, value.form)
+                format!("{} = {text}", value.name)
             }
             _ => format!("{} {}", value.name, views::text::class_name(value.class)),
         };

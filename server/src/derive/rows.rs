@@ -5,6 +5,7 @@
 use super::accesses::access_remark;
 use crate::db::{self, Db, Item};
 use crate::program::Analysed;
+use facts::symbolic::ValueForm;
 use facts::{
     AccessFact, BarrierFact, BranchFact, Class, Expected, Finding, FunctionFacts, LoopFact, Scope,
 };
@@ -98,7 +99,7 @@ pub struct Occurrence {
     pub part: SmolStr,
     /// The least precise of the components.
     pub class: Class,
-    pub form: SmolStr,
+    pub form: ValueForm,
     /// The variable's class when it was listed last, in the order of execution.
     pub before: Option<Class>,
     /// As the paper writes it, of its methods only.
@@ -118,7 +119,7 @@ pub struct Occurrence {
 pub struct Component {
     pub name: SmolStr,
     pub class: Class,
-    pub form: SmolStr,
+    pub form: ValueForm,
 }
 
 /// Rows of the functions of an item, by their order in `lowered`.

@@ -17,6 +17,7 @@ use crate::derive::costs::costs as costs_of;
 use crate::derive::rows::{Occurrence, Rows, rows_of};
 use crate::program::own_items;
 use codegen::machine::estimate::ItemCost;
+use facts::symbolic::{Sum, ValueForm};
 use facts::{AccessClass, AccessFact, Class};
 use ir::{BindingKind, FunctionKind, Space, VariableKind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -393,13 +394,13 @@ impl Remarks<'_> {
         let stage = matches!(kind, Some(FunctionKind::Stage(_)));
         let full = !self.page.brief || self.switches.uniform;
         // The last that a hint said of a variable.
-        let mut said: FxHashMap<u32, (Class, &str)> = FxHashMap::default();
+        let mut said: FxHashMap<u32, (Class, &ValueForm)> = FxHashMap::default();
         for &number in &self.rows.values {
             let Some(value) = self.rows.occurrences.get(number as usize) else {
                 continue;
             };
-            let news = said.insert(value.variable, (value.class, value.form.as_str()))
-                != Some((value.class, value.form.as_str()));
+            let news = said.insert(value.variable, (value.class, &value.form))
+                != Some((value.class, &value.form));
             // That the inputs of a stage vary is what they are for.
             let input = stage
                 && value.variable_kind == VariableKind::Parameter
@@ -570,7 +571,7 @@ impl Remarks<'_> {
         out: &mut Vec<Hint>,
     ) -> bool {
         let label = match self.page.brief {
-            true if expected || access.stride_text == "?" => None,
+            true if expected || access.stride_sum.as_ref().is_some_and(Sum::is_unknown) => None,
             true if access.bank_ways == Some(2) && self.share(span) < CONFLICT => None,
             true if access.class == AccessClass::Gather && self.share(span) < GATHER => None,
             true => text::access_remark(access, self.is_entry() || self.in_kernels.is_some()),
@@ -586,18 +587,20 @@ impl Remarks<'_> {
 /// Returns true if neighbouring lanes are one element apart as far as names tell: by the stride of a tensor's first
 /// dimension (`in.strides[0]`), by the size of a type that is not known (`sizeof(T)`).
 fn is_one_element_apart(access: &AccessFact) -> bool {
-    let text = access.stride_text.as_str();
-    let is_size = text
-        .strip_prefix("sizeof(")
-        .is_some_and(|rest| rest.find(')') == Some(rest.len() - 1));
-    let factor = text
-        .strip_suffix("[0]")
-        .and_then(|text| text.split_once('*'));
-    is_size
-        || factor.is_some_and(|(by, name)| {
-            by.parse() == Ok(access.bytes)
-                && (name.ends_with("stride") || name.ends_with("strides"))
-        })
+    let Some(product) = access.stride_sum.as_ref().and_then(Sum::as_product) else {
+        return false;
+    };
+    let [factor] = product.factors.as_slice() else {
+        return false;
+    };
+    let is_first_stride = |name: &str| {
+        let array = name.strip_suffix("[0]");
+        array.is_some_and(|array| array.ends_with("stride") || array.ends_with("strides"))
+    };
+    match product.coefficient {
+        1 => factor.is_size(),
+        by => by == i64::from(access.bytes) && factor.name().is_some_and(is_first_stride),
+    }
 }
 
 /// Accesses of one kind to one array, at one stride.

@@ -226,7 +226,7 @@ fn variable(
         class_name(occurrence.class)
     );
     if !occurrence.form.is_empty() {
-        out += &format!(" `{}`", text::shortened(&occurrence.form, 160));
+        out += &format!(" `{}`", text::shortened(&occurrence.form.to_string(), 160));
     }
     out += &format!(
         " — {}",

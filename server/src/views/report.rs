@@ -6,6 +6,7 @@ mod costs;
 use crate::derive::costs::of_function;
 use crate::derive::parts;
 pub use costs::CostRows;
+use facts::symbolic::{Logarithm, Sum};
 
 use super::diagnostics::Diagnostic;
 use super::text::{access_class_name, access_kind_name, class_name, kind_name};
@@ -271,7 +272,11 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                             scope: one.uniform_at.map(scope_name),
                             count: one.count,
                             at_most: one.at_most,
-                            trips: one.trips.to_string(),
+                            trips: one
+                                .trips
+                                .as_ref()
+                                .map(Logarithm::to_string)
+                                .unwrap_or_default(),
                             assumed: one.assumed,
                         }
                     })
@@ -384,7 +389,11 @@ fn accesses(
             class: access_class_name(access.class),
             bytes: access.bytes,
             stride_bytes: access.stride_bytes,
-            stride: access.stride_text.to_string(),
+            stride: access
+                .stride_sum
+                .as_ref()
+                .map(Sum::to_string)
+                .unwrap_or_default(),
             sectors: access.sectors,
             ideal_sectors: access.ideal_sectors,
             bank_ways: access.bank_ways,

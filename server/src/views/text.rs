@@ -2,13 +2,14 @@
 
 use crate::config::scope_name;
 use crate::derive::accesses::{self, AccessRemark};
+use facts::symbolic::ValueForm;
 use facts::{AccessClass, AccessFact, BranchFact, Class, LoopFact, Scope, words};
 use ir::{Language, Space};
 
 /// `affine 4*tid.x + n`, `divergent`.
-pub fn class_and_form(class: Class, form: &str) -> String {
+pub fn class_and_form(class: Class, form: &ValueForm) -> String {
     match (class, form.is_empty()) {
-        (Class::Affine, false) => format!("affine {}", shortened(form, 60)),
+        (Class::Affine, false) => format!("affine {}", shortened(&form.to_string(), 60)),
         _ => class_name(class).to_owned(),
     }
 }
@@ -68,11 +69,11 @@ pub fn access_short(access: &AccessFact) -> String {
     if let Some(ways) = access.bank_ways.filter(|&ways| ways > 1) {
         return format!("{ways}-way bank conflict");
     }
-    let stride = match (access.stride_bytes, access.stride_text.is_empty()) {
+    let stride = match (access.stride_bytes, &access.stride_sum) {
         (Some(stride), _) => format!("stride {stride} B"),
-        (None, false) if access.stride_text == "?" => "unknown stride".to_owned(),
-        (None, false) => format!("stride {} B", shortened(&access.stride_text, 24)),
-        (None, true) => scattering(access).to_owned(),
+        (None, Some(sum)) if sum.is_unknown() => "unknown stride".to_owned(),
+        (None, Some(sum)) => format!("stride {} B", shortened(&sum.to_string(), 24)),
+        (None, None) => scattering(access).to_owned(),
     };
     match (access.class, access.sectors) {
         (AccessClass::Uniform, _) => "uniform address".to_owned(),
@@ -125,8 +126,8 @@ pub fn access_long(access: &AccessFact, warp_size: u32) -> String {
     );
     if let Some(stride) = access.stride_bytes {
         text += &format!(", neighbouring lanes are {stride} B apart");
-    } else if !access.stride_text.is_empty() {
-        text += &format!(", neighbouring lanes are `{}` B apart", access.stride_text);
+    } else if let Some(stride) = &access.stride_sum {
+        text += &format!(", neighbouring lanes are `{stride}` B apart");
     }
     text += &format!(", {} B a lane", access.bytes);
     if matches!(

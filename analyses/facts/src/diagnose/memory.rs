@@ -6,6 +6,7 @@ mod banks;
 use super::{Context, rounds, side_by_side};
 use crate::model::*;
 use crate::reason::{FindingReason, StridedAccess};
+use crate::symbolic::{Factor, Sum};
 use atomics::atomics;
 pub(super) use atomics::{is_one_lane_of_an_instantiation, values_read};
 use banks::banks;
@@ -33,7 +34,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let rows = of_rows(cx);
     let mut fields = None;
     // What nobody knows of one array is told once.
-    let mut unknown: FxHashSet<(&str, &str)> = FxHashSet::default();
+    let mut unknown: FxHashSet<(&str, &Sum)> = FxHashSet::default();
     for access in cx
         .facts
         .accesses
@@ -107,27 +108,24 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 if !is_waste(access, sectors) {
                     continue;
                 }
-                let stride = Some(access.stride_text.clone());
                 let reason = FindingReason::Scattered {
                     access: strided,
-                    stride: stride.filter(|stride| !stride.is_empty()),
+                    stride: access.stride_sum.clone(),
                     sectors,
                 };
                 out.push(cx.finding(code, Tier::Hint, access.loc, reason, related));
             }
             // The size of a type that is not known here says nothing, nor does a factor without a name.
-            _ if !matches!(access.stride_text.as_str(), "" | "?")
-                && !access.stride_text.contains("sizeof(")
-                && !is_of_an_instantiation(cx, &access.stride_text)
-                && !is_dense_as_launched(cx, access)
-                && (access.base.is_empty()
-                    || unknown.insert((&access.base, &access.stride_text))) =>
+            _ if let Some(stride) = &access.stride_sum
+                && !stride.is_unknown()
+                && !stride.factors().any(Factor::is_size)
+                && !is_of_an_instantiation(cx, stride)
+                && !is_dense_as_launched(cx, access, stride)
+                && (access.base.is_empty() || unknown.insert((&access.base, stride))) =>
             {
-                // A sum of which a part has no name.
-                let stride = Some(access.stride_text.clone());
                 let reason = FindingReason::StrideUnknown {
                     access: strided,
-                    stride: stride.filter(|stride| !stride.contains('?')),
+                    stride: Some(stride.clone()).filter(Sum::is_named),
                 };
                 out.push(cx.finding(code, Tier::Hint, access.loc, reason, related));
             }
@@ -149,34 +147,26 @@ fn of_rows(cx: &Context<'_>) -> bool {
 }
 
 /// All that the stride is made of are template parameters: an instantiation may well access as many bytes at once.
-fn is_of_an_instantiation(cx: &Context<'_>, stride: &str) -> bool {
+fn is_of_an_instantiation(cx: &Context<'_>, stride: &Sum) -> bool {
     let parameter = |name: &str| {
         let mut insts = cx.function.insts.values();
         insts.any(|data| matches!(&data.op, Op::Parameter(own) if own == name))
     };
-    let named = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');
-    let mut names = stride
-        .split(|c: char| !named(c))
-        .filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
-    names.all(parameter)
+    stride.factors().filter_map(Factor::name).all(parameter)
 }
 
 /// `4*step` bytes, where all launches in sight pass 1 for `step`.
-fn is_dense_as_launched(cx: &Context<'_>, access: &AccessFact) -> bool {
-    let factors = access.stride_text.split('*').map(|factor| {
-        let number = factor.parse::<i64>().ok();
-        number.or_else(|| {
-            let mut parameters = cx.function.parameters.iter();
-            let at = parameters.position(|parameter| parameter.name == factor)?;
-            let mut passed = cx.facts.options.passed.iter();
-            let found = passed.find(|(parameter, _)| usize::try_from(*parameter) == Ok(at))?;
-            Some(found.1)
-        })
-    });
-    let stride = factors.reduce(|product, factor| product?.checked_mul(factor?));
+fn is_dense_as_launched(cx: &Context<'_>, access: &AccessFact, stride: &Sum) -> bool {
+    let passed = |name: &str| {
+        let mut parameters = cx.function.parameters.iter();
+        let at = parameters.position(|parameter| parameter.name == name)?;
+        let mut passed = cx.facts.options.passed.iter();
+        let found = passed.find(|(parameter, _)| usize::try_from(*parameter) == Ok(at))?;
+        Some(found.1)
+    };
     let dense = u64::from(access.bytes);
     stride
-        .flatten()
+        .evaluate(passed)
         .is_some_and(|stride| stride.unsigned_abs() <= dense)
 }
 

@@ -36,6 +36,7 @@ use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, SUBGROUP, level_o
 use super::form::{Factors, Form, Term, wrap};
 use crate::model::{Cause, Class, Method, ValueFact};
 use crate::paper::{Coefficient, State};
+use crate::symbolic::ValueForm;
 use ir::{
     BinaryOp, Block, Convert, FunctionKind, Inst, InstData, IntCondition, Op, Space, Special, Type,
     UnaryOp, Value,
@@ -117,15 +118,15 @@ impl Engine<'_> {
         let (state, form) = match &known {
             None => {
                 let letter = if class == Class::Uniform { "U" } else { "D" };
-                (SmolStr::new_static(letter), SmolStr::default())
+                (SmolStr::new_static(letter), ValueForm::NONE)
             }
             Some(known) if known.state.is_top() => Default::default(),
             Some(known) => {
                 let integral = self.function.ty(value).is_integral();
                 let form = if integral && matches!(class, Class::Uniform | Class::Affine) {
-                    known.state.text(&self.coordinate_name())
+                    known.state.form(&self.coordinate_name())
                 } else {
-                    String::new()
+                    None
                 };
                 (known.state.to_string().into(), form.into())
             }

@@ -39,11 +39,11 @@ pub(crate) fn source_name(language: ir::Language, special: Special) -> String {
 }
 
 use crate::model::*;
+use crate::symbolic::{Factor, Product, Sum, ValueForm};
 use ir::{Block, EntityVec, Module, Op, Special, Value};
 use smallvec::SmallVec;
-use smol_str::{SmolStr, SmolStrBuilder};
+use smol_str::SmolStr;
 use std::cmp::Reverse;
-use std::fmt::Write as _;
 
 /// Facts of one function of a module. What is known of the parameters of a device function comes from the options.
 pub fn analyze(function: usize, module: &Module, options: &Options) -> FunctionFacts {
@@ -140,14 +140,10 @@ impl Engine<'_> {
             (Class::Uniform | Class::Affine, Some(b))
                 if !self.cells[value].form.assumed && self.ty(value).is_integral() =>
             {
-                let text = self.form_text(&self.cells[value].form, b, wanted);
-                if text == "?" {
-                    SmolStr::default()
-                } else {
-                    text
-                }
+                let form = self.named_form(&self.cells[value].form, b, wanted);
+                ValueForm::from(Some(form).filter(|form| !form.is_unknown()))
             }
-            _ => SmolStr::default(),
+            _ => ValueForm::NONE,
         };
         ValueFact {
             class,
@@ -203,22 +199,17 @@ impl Engine<'_> {
         self.shape.special(atom.checked_sub(values)?)
     }
 
-    /// `4*tid.x + 256*ctaid.x + n`
-    pub(crate) fn form_text(&self, form: &Form, block: Block, wanted: Level) -> SmolStr {
-        match form.terms.as_slice() {
-            [] => return SmolStr::new_inline("0"),
-            [only] if only.factors.len() == 1 && only.coefficient == 1 => {
-                return self
-                    .atom_name(only.factors[0])
-                    .unwrap_or(SmolStr::new_inline("?"));
-            }
-            _ => {}
+    /// A form by the author's names: `4*tid.x + 256*ctaid.x + n`.
+    pub(crate) fn named_form(&self, form: &Form, block: Block, wanted: Level) -> Sum {
+        let factor = |atom| self.atom_name(atom).map_or(Factor::Unnamed, Factor::Name);
+        if let [only] = form.terms.as_slice()
+            && only.factors.len() == 1
+            && only.coefficient == 1
+        {
+            return Sum::factor(factor(only.factors[0]));
         }
-        let mut text = SmolStrBuilder::new();
-        let mut empty = true;
-        let mut unnamed = false;
-        let mut constant = 0i64;
-        // Lanes first, then the rest; the constant last.
+        let mut sum = Sum::default();
+        // Lanes first, then the rest.
         let mut terms: SmallVec<[(bool, Reverse<usize>, &Term); 8]> = form
             .terms
             .iter()
@@ -230,47 +221,26 @@ impl Engine<'_> {
         terms.sort_by_key(|&(uniform, length, _)| (uniform, length));
         for (_, _, term) in terms {
             if term.factors.is_empty() {
-                constant = term.coefficient;
+                sum.constant = term.coefficient;
                 continue;
             }
-            let mut names: SmallVec<[SmolStr; 3]> = SmallVec::new();
-            let mut named = false;
-            let mut factors: SmallVec<[u32; 3]> = SmallVec::from_slice(&term.factors);
-            factors.sort_by_key(|&a| self.special_of(a).is_some());
-            for atom in factors {
-                match self.atom_name(atom) {
-                    Some(name) => {
-                        named |= name != "?";
-                        names.push(name);
-                    }
-                    None if names.last().is_some_and(|n| n == "?") => {}
-                    None => names.push(SmolStr::new_inline("?")),
-                }
-            }
-            if !named {
-                unnamed = true;
+            let mut atoms: SmallVec<[u32; 3]> = SmallVec::from_slice(&term.factors);
+            atoms.sort_by_key(|&a| self.special_of(a).is_some());
+            let mut factors: SmallVec<[Factor; 2]> = atoms.into_iter().map(factor).collect();
+            factors.dedup_by(|a, b| *a == Factor::Unnamed && a == b);
+            if factors.as_slice() == [Factor::Unnamed] {
+                sum.unnamed = true;
                 continue;
             }
-            let (sign, size) = (term.coefficient < 0, term.coefficient.unsigned_abs());
-            text.push_str(separator(empty, sign));
-            empty = false;
-            if size != 1 {
-                let _ = write!(text, "{size}*");
-            }
-            for (number, name) in names.iter().enumerate() {
-                if number > 0 {
-                    text.push('*');
-                }
-                text.push_str(name);
-            }
+            sum.products.push(Product {
+                coefficient: term.coefficient,
+                factors,
+            });
         }
-        if unnamed {
-            text.push_str(if empty { "?" } else { " + ?" });
-        } else if constant != 0 || empty {
-            text.push_str(separator(empty, constant < 0));
-            let _ = write!(text, "{}", constant.unsigned_abs());
+        if sum.unnamed {
+            sum.constant = 0;
         }
-        text.finish()
+        sum
     }
 
     /// The author's name for an atom; `None` for what has none.
@@ -329,15 +299,6 @@ impl Engine<'_> {
                     .find(|p| p.values.len() == 1 && p.values[0] == value)
                     .map(|p| p.name.clone())
             })
-    }
-}
-
-fn separator(first: bool, negative: bool) -> &'static str {
-    match (first, negative) {
-        (true, true) => "-",
-        (true, false) => "",
-        (false, true) => " - ",
-        (false, false) => " + ",
     }
 }
 

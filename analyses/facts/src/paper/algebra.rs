@@ -1,5 +1,7 @@
 //! The coefficient lattice C of Figure 12, and states: polynomials of `Tid` with coefficients in C.
 
+use crate::symbolic::{Factor, Product, Sum};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// ⊤ (not yet known) above all constants above ⊥ (not known).
@@ -108,33 +110,35 @@ impl State {
     pub fn is_polynomial(&self) -> bool {
         !self.is_top() && !self.is_uniform() && matches!(self.coefficients.last(), Some(Known(_)))
     }
-    /// `2*Tid*Tid + ?*Tid + 1`; empty for what is uniform without a number, and for what is not known.
-    pub fn text(&self, thread: &str) -> String {
+    /// `2*Tid*Tid + ?*Tid + 1`; `None` for what is uniform without a number, and for what is not known.
+    pub fn form(&self, thread: &str) -> Option<Sum> {
         if !self.is_uniform() && !self.is_polynomial()
             || self.is_uniform() && !matches!(self.constant(), Known(_))
         {
-            return String::new();
+            return None;
         }
-        let mut text = String::new();
-        for (power, &coefficient) in self.coefficients.iter().enumerate().rev() {
-            let factors = vec![thread; power].join("*");
-            let (negative, term) = match coefficient {
-                Known(0) if power > 0 || !text.is_empty() => continue,
-                Known(c) if power == 0 => (c < 0, c.unsigned_abs().to_string()),
-                Known(c) if c.unsigned_abs() == 1 => (c < 0, factors),
-                Known(c) => (c < 0, format!("{}*{factors}", c.unsigned_abs())),
-                _ if power == 0 => (false, "?".to_string()),
-                _ => (false, format!("?*{factors}")),
+        let mut sum = Sum::default();
+        match self.constant() {
+            Known(constant) => sum.constant = constant,
+            _ => sum.unnamed = true,
+        }
+        for (power, &coefficient) in self.coefficients.iter().enumerate().skip(1).rev() {
+            let thread = || Factor::Name(thread.into());
+            let mut factors: SmallVec<[Factor; 2]> = (0..power).map(|_| thread()).collect();
+            let coefficient = match coefficient {
+                Known(0) => continue,
+                Known(known) => known,
+                _ => {
+                    factors.insert(0, Factor::Unnamed);
+                    1
+                }
             };
-            text.push_str(match (text.is_empty(), negative) {
-                (true, true) => "-",
-                (true, false) => "",
-                (false, true) => " - ",
-                (false, false) => " + ",
+            sum.products.push(Product {
+                coefficient,
+                factors,
             });
-            text.push_str(&term);
         }
-        text
+        Some(sum)
     }
     pub fn meet(&self, other: &State) -> State {
         self.zip(other, Coefficient::meet)

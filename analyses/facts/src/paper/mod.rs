@@ -11,6 +11,7 @@ mod tests;
 pub use algebra::{Coefficient, State};
 
 use crate::model::{Cause, Class, Method, Options, ValueFact};
+use crate::symbolic::Sum;
 use ir::{Function, Variable};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -33,8 +34,8 @@ pub fn named(
         Method::Simple => {
             let found = simple::analyze(program).ok()?.into_iter();
             let fact = |divergent| match divergent {
-                true => fact(options, Class::Divergent, String::new(), "D".into()),
-                false => fact(options, Class::Uniform, String::new(), "U".into()),
+                true => fact(options, Class::Divergent, None, "D".into()),
+                false => fact(options, Class::Uniform, None, "U".into()),
             };
             found.map(|(name, varies)| (name, fact(varies))).collect()
         }
@@ -49,7 +50,7 @@ pub fn named(
                 } else {
                     Class::Divergent
                 };
-                fact(options, class, state.text("Tid"), state.to_string())
+                fact(options, class, state.form("Tid"), state.to_string())
             };
             found.map(|(name, state)| (name, fact(state))).collect()
         }
@@ -68,7 +69,7 @@ pub fn named(
     Some(named)
 }
 
-fn fact(options: &Options, class: Class, form: String, state: String) -> ValueFact {
+fn fact(options: &Options, class: Class, form: Option<Sum>, state: String) -> ValueFact {
     ValueFact {
         class,
         uniform_at: (class == Class::Uniform).then_some(options.scope),

@@ -283,7 +283,14 @@ impl Claims {
             bits => (1 << bits) - 1,
         };
         if let Some(scope) = fact.uniform_at {
-            list.push(self.add(number, place, Kind::Uniform, scope, !0, &fact.form));
+            list.push(self.add(
+                number,
+                place,
+                Kind::Uniform,
+                scope,
+                !0,
+                &fact.form.to_string(),
+            ));
         }
         self.consistent(
             number,
@@ -297,18 +304,18 @@ impl Claims {
             return list;
         }
         let scope = facts.options.scope;
-        match form::read(&fact.form, setting) {
+        match form::read(&fact.form.to_string(), setting) {
             None if fact.form.is_empty() => {}
             None => self.unread.push(fact.form.to_string()),
             Some(reading) if reading.symbolic => self.symbolic += 1,
             Some(reading) => {
                 if !reading.open {
                     let kind = Kind::Exact(reading.multiples.clone(), reading.constant);
-                    list.push(self.add(number, place, kind, scope, bits, &fact.form));
+                    list.push(self.add(number, place, kind, scope, bits, &fact.form.to_string()));
                 }
                 if fact.class == Class::Affine {
                     let kind = Kind::Affine(reading.multiples);
-                    list.push(self.add(number, place, kind, scope, bits, &fact.form));
+                    list.push(self.add(number, place, kind, scope, bits, &fact.form.to_string()));
                 }
             }
         }

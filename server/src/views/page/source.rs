@@ -212,13 +212,13 @@ impl Teller<'_> {
                 continue;
             }
             // The mark of the line says as much.
-            let told = value.form.is_empty() || value.form == value.name;
+            let told = value.form.is_empty() || value.form.is_name(&value.name);
             if value.class == Class::Uniform && told && value.kind != BindingKind::Read {
                 continue;
             }
             let mut text = format!("`{}` is **{}**", value.name, class_name(value.class));
-            if !value.form.is_empty() && value.form != value.name {
-                text += &format!(": `{}`", text::shortened(&value.form, 120));
+            if !told {
+                text += &format!(": `{}`", text::shortened(&value.form.to_string(), 120));
             }
             if value.class > Class::Uniform {
                 let scope = text::scope_phrase(value.uniform_at, language);

@@ -153,7 +153,7 @@ fn lines_and_banks_that_a_warp_touches_count() {
         base: SmolStr::default(),
         bytes: 4,
         stride_bytes: stride,
-        stride_text: SmolStr::default(),
+        stride_sum: None,
         sectors,
         ideal_sectors: 4,
         most_sectors: 32,

@@ -5,6 +5,7 @@ use crate::diagnose::partial::Partial;
 use crate::diagnose::{Context, side_by_side};
 use crate::model::*;
 use crate::reason::{BankRemedy, FindingReason};
+use crate::symbolic::Factor;
 use ir::{BinaryOp, Block, Function, Op, Space, Special, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -127,12 +128,17 @@ fn counts_blocks(function: &Function, condition: Value) -> bool {
 
 /// `8*s`: whatever the uniform factor is, lanes that are as far apart as the constant one says share banks.
 fn symbolic_banks(cx: &Context<'_>, access: &AccessFact, out: &mut Vec<Finding>) {
-    let Some((factor, name)) = access.stride_text.split_once('*') else {
+    let Some(stride) = &access.stride_sum else {
+        return;
+    };
+    let Some((factor, [Factor::Name(name)])) = stride
+        .as_product()
+        .map(|product| (product.coefficient, product.factors.as_slice()))
+    else {
         return;
     };
     let named = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    let Some(factor) = factor
-        .parse::<u64>()
+    let Some(factor) = u64::try_from(factor)
         .ok()
         .filter(|_| name.chars().all(named))
     else {
@@ -146,8 +152,8 @@ fn symbolic_banks(cx: &Context<'_>, access: &AccessFact, out: &mut Vec<Finding>)
     let most = access.lanes.min(32);
     let reason = FindingReason::BankConflictSymbolic {
         base: access.base.clone(),
-        stride: access.stride_text.clone(),
-        factor: name.into(),
+        stride: stride.clone(),
+        factor: name.clone(),
         least: (factor / dense).min(u64::from(most)),
         most,
     };

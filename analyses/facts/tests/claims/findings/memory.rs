@@ -42,7 +42,7 @@ fn a_stride_without_a_number_is_a_condition() {
         panic!("{told:?}");
     };
     assert!(
-        matches!(reason, FindingReason::StrideUnknown { stride: Some(stride), .. } if stride == "4*w"),
+        matches!(reason, FindingReason::StrideUnknown { stride: Some(stride), .. } if stride.to_string() == "4*w"),
         "{reason:?}"
     );
 }
