@@ -15,7 +15,9 @@ pub mod mir;
 pub mod pack;
 pub mod pipeline;
 pub mod predicate;
+mod prepare;
 pub mod refusal;
+mod select;
 pub mod specialize;
 pub mod target;
 

@@ -321,7 +321,7 @@ fn prepared(source: &ir::Function, options: &Options) -> ir::Function {
     if options.contract {
         super::contract::contract(&mut source);
     }
-    super::prepare::prepare(&mut source, options.wraps);
+    crate::prepare::prepare(&mut source, options.wraps);
     source
 }
 

@@ -22,7 +22,6 @@ mod merge;
 pub mod operation;
 pub mod passes;
 pub mod pipeline;
-pub(crate) mod prepare;
 pub mod ranges;
 pub mod rebundle;
 pub(crate) mod relations;

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::allocate::simplify;
+use crate::prepare::prepare;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Block, Function, Name, Operand, Operation};
 use crate::target::ia64::emit::Options;
-use crate::target::ia64::prepare::prepare;
 use crate::target::ia64::select::select;
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};

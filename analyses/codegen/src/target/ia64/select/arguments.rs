@@ -1,13 +1,14 @@
 //! Arguments of the function itself: where the conventions have them, and those behind `...` one behind the other in memory.
 
 use super::{Selector, put};
+use crate::select::Select;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{FrameOffset, Object, Operand, Reference, Virtual};
 use ir::{Type, Value};
 use isa::ia64::{File, Reg};
 
 impl Selector<'_> {
-    pub(super) fn parameters(&mut self) {
+    pub(super) fn take_arguments(&mut self) {
         let source = self.source;
         let convention = &source.convention;
         let params = source.blocks[source.entry()].params.clone();

@@ -3,6 +3,7 @@
 
 use super::super::symbols::reference;
 use super::{Selector, put};
+use crate::select::Select;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Name, Object, Operand, Reference};
 use ir::{Convention, InstData, Op, SymbolKind, Type, Value};
@@ -189,7 +190,7 @@ impl Selector<'_> {
         Operand::from(Reg::branch(6))
     }
 
-    pub(super) fn results(&mut self, values: &[Value]) {
+    pub(super) fn give_results(&mut self, values: &[Value]) {
         let general = values
             .iter()
             .filter(|&&one| !self.ty(one).is_float())

@@ -1,6 +1,7 @@
 //! Comparisons, and logic of predicates.
 
 use super::{Selector, put, put_if};
+use crate::select::Select;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Name, Operand, Virtual};
 use ir::{BinaryOp, FloatCondition, IntCondition, Op, Type, Value};

@@ -1,6 +1,7 @@
 //! Floating-point arithmetic and conversions.
 
 use super::{Selector, put, put_if};
+use crate::select::Select;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Name, Virtual};
 use ir::{BinaryOp, Convert, InstData, Op, Type, UnaryOp, Value, ValueDef};

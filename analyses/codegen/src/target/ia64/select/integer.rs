@@ -2,6 +2,7 @@
 
 use super::factor::{self, Step};
 use super::{Selector, put, put_if};
+use crate::select::Select;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Name, Operand, Virtual};
 use ir::{BinaryOp, InstData, Op, Type, UnaryOp, Value, Wrap};
@@ -531,7 +532,7 @@ impl Selector<'_> {
             // A shift by nothing of what is not extended.
             if count == 0 && op == BinaryOp::ShrSigned && bits < 64 {
                 let ty = self.ty(a);
-                self.drafts[self.now].operations.pop();
+                self.written().operations.pop();
                 self.sign_extend(to, x, ty);
             }
             return;

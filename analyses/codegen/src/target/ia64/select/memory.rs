@@ -1,9 +1,10 @@
 //! Loads, stores, frame slots, symbols, atomic operations, and what an address points into.
 
-use super::super::prepare::origin::Origin;
 use super::super::symbols::{plain, reference};
 use super::{Selector, put, put_if};
+use crate::prepare::origin::Origin;
 use crate::refusal::Refusal;
+use crate::select::{Exit, Guard, Select};
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{FrameOffset, Name, Object, Operand, Reference, Slot, Virtual};
 use ir::{AtomicOp, InstData, Language, MemoryAccess, Op, Space, Symbol, SymbolKind, Type, Value};
@@ -13,7 +14,7 @@ use isa::ia64::{Completer, Mnemonic, Opcode};
 impl Selector<'_> {
     /// What the memory operation just written touches.
     pub(super) fn touches(&mut self, reference: Reference) {
-        if let Some(last) = self.drafts[self.now].operations.last_mut() {
+        if let Some(last) = self.written().operations.last_mut() {
             last.memory = Some(reference);
         }
     }
@@ -173,11 +174,11 @@ impl Selector<'_> {
         }
         if data.definition.thread_local {
             let name = data.name.clone();
-            return self.refuse(Refusal::ThreadLocal { name });
+            return self.refusal(Refusal::ThreadLocal { name });
         }
         if let Some(name) = opaque_behind(self.source, symbol) {
             let name = name.into();
-            return self.refuse(Refusal::InitialValue { name });
+            return self.refusal(Refusal::InitialValue { name });
         }
         let to = self.home(result);
         let entry = self.general();
@@ -290,9 +291,9 @@ impl Selector<'_> {
     fn retried(&mut self, op: AtomicOp, ty: Type, address: Operand, operand: Value, old: Virtual) {
         let with = self.integer(operand);
         let bytes = ty.bytes();
-        let again = self.draft((self.here, self.here));
-        let behind = self.draft((self.here, self.here));
-        self.drafts[self.now].exit = super::Exit::Jump(again);
+        let again = self.draft_here();
+        let behind = self.draft_here();
+        self.written().exit = Exit::Jump(again);
         self.now = again as usize;
         let (seen, new) = (self.general(), self.general());
         put!(
@@ -339,9 +340,9 @@ impl Selector<'_> {
         );
         let (p, q) = (self.predicate(), self.predicate());
         put!(self, "cmp.ne", [p, q] = [old, seen]);
-        self.drafts[self.now].exit = super::Exit::Branch {
-            condition: p,
-            negation: Some(q),
+        self.written().exit = Exit::Branch {
+            condition: Guard::of(p),
+            negation: Some(Guard::of(q)),
             then: again,
             otherwise: behind,
         };

@@ -31,12 +31,13 @@ mod reciprocal;
 mod widths;
 
 use super::emit::Options;
-use super::prepare::origin::Origins;
+use crate::prepare::origin::Origins;
 use crate::refusal::{Refusal, Refused};
+use crate::select::{Flow, Select};
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
-use ir::{EntityVec, Loc, Op, Type, Value, ValueDef};
-use isa::ia64::{File, Reg};
+use ir::{EntityVec, Loc, Op, Type, Value};
+use isa::ia64::{File, Ia64, Reg};
 use isa::ia64::{Mnemonic, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, format_smolstr};
@@ -64,66 +65,25 @@ macro_rules! put_if {
 }
 pub(crate) use {put, put_if};
 
-/// Where a block goes when it ends.
-#[derive(Clone, Debug)]
-pub(super) enum Exit {
-    Jump(u32),
-    Branch {
-        condition: Virtual,
-        /// True where the condition is not, if there is such a register.
-        negation: Option<Virtual>,
-        then: u32,
-        otherwise: u32,
-    },
-    Return,
-    /// Nothing comes here.
-    Never,
-}
-
-/// A block that is being written.
-#[derive(Clone, Debug)]
-pub(super) struct Draft {
-    pub(super) operations: Vec<Operation>,
-    pub(super) exit: Exit,
-    /// Of the condition.
-    pub(super) loc: Loc,
-    /// The blocks of the IR that it lies in: both ends of an edge.
-    pub(super) homes: (ir::Block, ir::Block),
-}
-
 pub(super) struct Selector<'m> {
+    flow: Flow<'m, Ia64>,
     pub(super) module: &'m ir::Module,
     /// The names of its functions in the text.
     pub(super) names: &'m [SmolStr],
-    pub(super) source: &'m ir::Function,
     pub(super) options: &'m Options,
-    pub(super) out: Function,
-    pub(super) drafts: Vec<Draft>,
-    /// The draft that is written.
-    pub(super) now: usize,
     /// Slots of arguments that have names.
     pub(super) unnamed: usize,
-    /// The block of the IR that is selected.
-    pub(super) here: ir::Block,
-    /// Where each block of the IR begins.
-    pub(super) starts: FxHashMap<ir::Block, u32>,
     widths: Widths,
     origins: Origins,
     /// Quotients and remainders that they themselves depend on.
     recurrent: FxHashSet<Value>,
-    pub(super) forest: ir::loops::LoopForest,
-    pub(super) predicate: Option<Virtual>,
     values: EntityVec<Value, Option<Virtual>>,
     /// Complements of predicates.
     pub(super) negations: FxHashMap<Virtual, Virtual>,
-    /// What a loop's parameter was before the latch moved on, for uses outside of the loop.
-    pub(super) kept: FxHashMap<Value, Virtual>,
     /// Constants of the whole function, and of this block.
     constants: FxHashMap<(File, u64), Virtual>,
     local: FxHashMap<(File, u64), Virtual>,
-    pub(super) entry: Vec<Operation>,
     pub(super) slots: FxHashMap<ir::Inst, u32>,
-    pub(super) loc: Loc,
     pub(super) refused: Vec<Refused>,
 }
 
@@ -137,43 +97,30 @@ pub fn select(
     (number, names): (usize, &[SmolStr]),
     options: &Options,
 ) -> Result<Function, Vec<Refused>> {
-    let flow = ir::cfg::ControlFlow::new(source);
-    let forest = ir::loops::LoopForest::new(&flow);
+    let mut flow = Flow::new(source, names[number].clone());
+    flow.weights = options.weights.as_deref();
     let mut selector = Selector {
         module,
         names,
-        source,
         options,
-        out: Function {
-            name: names[number].clone(),
-            ..Function::default()
-        },
-        drafts: Vec::new(),
-        now: 0,
         unnamed: 0,
-        here: source.entry(),
-        starts: FxHashMap::default(),
-        widths: Widths::of(source, &forest, !options.wraps),
+        widths: Widths::of(source, &flow.forest, !options.wraps),
         origins: Origins::of(source),
-        recurrent: quotient::recurrent(source, &forest),
-        forest,
-        predicate: None,
+        recurrent: quotient::recurrent(source, &flow.forest),
         values: EntityVec::with_len(None, source.values.len()),
         negations: FxHashMap::default(),
-        kept: FxHashMap::default(),
         constants: FxHashMap::default(),
         local: FxHashMap::default(),
-        entry: Vec::new(),
         slots: FxHashMap::default(),
-        loc: Loc::NONE,
         refused: Vec::new(),
+        flow,
     };
     selector.blocks();
     if options.bounds {
         selector.out.refused = std::mem::take(&mut selector.refused);
     }
     if selector.refused.is_empty() {
-        Ok(selector.finish())
+        Ok(selector.flow.finish(control::leave))
     } else {
         Err(causes(selector.refused))
     }
@@ -205,21 +152,16 @@ impl Selector<'_> {
         targets: Vec<Operand>,
         sources: Vec<Operand>,
     ) {
-        let operation = Operation::plain(mnemonic, targets, sources)
-            .under(self.predicate)
-            .at(self.loc);
-        self.drafts[self.now].operations.push(operation);
+        self.append(Operation::plain(mnemonic, targets, sources));
     }
-    pub(super) fn refuse(&mut self, reason: Refusal) {
+    pub(super) fn refusal(&mut self, reason: Refusal) {
         if self.refused.len() < 100 || self.options.bounds {
-            self.refused.push(Refused {
-                reason,
-                loc: self.loc,
-            });
+            let loc = self.loc;
+            self.refused.push(Refused { reason, loc });
         }
     }
     pub(super) fn no_form(&mut self, operation: &str, ty: Type) {
-        self.refuse(Refusal::no_form(operation, ty, TARGET));
+        self.refusal(Refusal::no_form(operation, ty, TARGET));
     }
 
     // ------------------------------------------------------------------------------------------- registers
@@ -237,15 +179,6 @@ impl Selector<'_> {
         self.source.ty(value)
     }
 
-    /// The register that is the value's own.
-    pub(super) fn home(&mut self, value: Value) -> Virtual {
-        if let Some(known) = self.values[value] {
-            return known;
-        }
-        let fresh = self.out.register(file_of(self.ty(value)));
-        self.values[value] = Some(fresh);
-        fresh
-    }
     /// Returns where a result goes before `settle`.
     pub(super) fn target(&mut self, value: Value) -> Virtual {
         if self.widths.extends(self.source, value) {
@@ -281,17 +214,6 @@ impl Selector<'_> {
         put!(self, mnemonic, [to] = [from]);
     }
 
-    /// The register in which a value is read here.
-    pub(super) fn read(&mut self, value: Value) -> Virtual {
-        if let Some(&kept) = self.kept.get(&value)
-            && let ValueDef::Param(header, _) = self.source.values[value].def
-            && let Some(own) = self.forest.of(header)
-            && !self.forest.contains(own, self.here)
-        {
-            return kept;
-        }
-        self.home(value)
-    }
     pub(super) fn number(&self, value: Value) -> Option<i64> {
         let constant = self.source.int_constant(value)?;
         Some(match self.ty(value) {
@@ -371,10 +293,10 @@ impl Selector<'_> {
         let to = self.out.register(key.0);
         let (predicate, loc) = (self.predicate.take(), self.loc);
         if self.hoists() {
-            let draft = std::mem::take(&mut self.drafts[self.now].operations);
+            let draft = std::mem::take(&mut self.written().operations);
             self.loc = Loc::NONE;
             make(self, to);
-            let made = std::mem::replace(&mut self.drafts[self.now].operations, draft);
+            let made = std::mem::replace(&mut self.written().operations, draft);
             self.entry.extend(made);
             self.constants.insert(key, to);
         } else {
@@ -383,10 +305,6 @@ impl Selector<'_> {
         }
         (self.predicate, self.loc) = (predicate, loc);
         to
-    }
-    /// What is known of this block alone is forgotten.
-    pub(super) fn forget(&mut self) {
-        self.local.clear();
     }
 
     pub(super) fn constant(&mut self, number: i64) -> Name {
@@ -452,7 +370,7 @@ impl Selector<'_> {
 
     // ------------------------------------------------------------------------------------------- instructions
 
-    pub(super) fn instruction(&mut self, inst: ir::Inst) {
+    fn operation(&mut self, inst: ir::Inst) {
         let before = self.refused.len();
         self.formed(inst);
         if self.options.bounds && self.refused.len() > before {
@@ -544,7 +462,7 @@ impl Selector<'_> {
                     other => format_smolstr!("va_{other}"),
                 };
                 let target = TARGET;
-                self.refuse(Refusal::Variadic { operation, target });
+                self.refusal(Refusal::Variadic { operation, target });
             }
             (
                 Op::CallUnknown {
@@ -555,11 +473,11 @@ impl Selector<'_> {
                 self.call(name, &data.args, &data.results, convention);
             }
             (Op::Parameter(name), _) => {
-                self.refuse(Refusal::SymbolicParameter { name: name.clone() })
+                self.refusal(Refusal::SymbolicParameter { name: name.clone() })
             }
             (Op::Unknown(id), _) => {
                 let reason = self.source.unknowns[*id].reason.clone();
-                self.refuse(Refusal::Unknown { reason });
+                self.refusal(Refusal::Unknown { reason });
             }
             (op, _) => {
                 let ty = result.map_or(Type::I64, |one| self.ty(one));

@@ -16,7 +16,7 @@ mod invariant;
 mod linear;
 mod memory;
 mod numbering;
-pub(super) mod origin;
+pub(crate) mod origin;
 mod thread;
 
 use ir::cfg::ControlFlow;

@@ -17,10 +17,10 @@ use rustc_hash::FxHashSet;
 const MOST: usize = 64;
 
 /// The memory that an address of the IR points into: parameters are the entry's, variables of the frame their `Alloca`.
-pub(in super::super) type Origin = Object<Inst>;
+pub(crate) type Origin = Object<Inst>;
 
 /// What the addresses of a function point into.
-pub(in super::super) struct Origins {
+pub(crate) struct Origins {
     entries: Entries,
     alone: FxHashSet<Root>,
 }
@@ -46,7 +46,7 @@ fn entries(source: &Function) -> Entries {
 }
 
 impl Origins {
-    pub(in super::super) fn of(function: &Function) -> Origins {
+    pub(crate) fn of(function: &Function) -> Origins {
         let mut alone: FxHashSet<Root> = FxHashSet::default();
         for &block in &function.layout {
             for &inst in &function.blocks[block].insts {
@@ -67,7 +67,7 @@ impl Origins {
         Origins { entries, alone }
     }
 
-    pub(in super::super) fn origin(&self, source: &Function, address: Value) -> Origin {
+    pub(crate) fn origin(&self, source: &Function, address: Value) -> Origin {
         match origin(source, &self.entries, address) {
             Origin::Slot(inst) if self.alone.contains(&Root::Slot(inst)) => Origin::Private(inst),
             Origin::Restrict(index) if !self.alone.contains(&Root::Restrict(index)) => {
