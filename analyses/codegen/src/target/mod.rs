@@ -2,3 +2,4 @@
 
 pub mod ia64;
 pub mod ptx;
+pub mod sc140;

@@ -1,0 +1,3 @@
+//! StarCore SC140: assembly as instructions of the table.
+
+pub mod read;

@@ -1,0 +1,65 @@
+//! What passes ask of every instruction set.
+
+use super::{File, Flow, Instruction, Mnemonic, Opcode, Reg, Target, Unit};
+use crate::{Branch, InstructionSet};
+
+/// The instruction set of the StarCore SC140. The guard of an operation is T; its mnemonic says for which value it executes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Default)]
+pub struct Sc140;
+
+impl InstructionSet for Sc140 {
+    type Mnemonic = Mnemonic;
+    type Class = File;
+    type Register = Reg;
+
+    fn class(register: Reg) -> File {
+        register.file
+    }
+    fn is_constant(_: Reg) -> bool {
+        false
+    }
+    fn is_guard(class: File) -> bool {
+        class == File::Truth
+    }
+    /// A loop's mark stands for its jump back.
+    fn branch(mnemonic: Mnemonic) -> Option<Branch> {
+        match mnemonic.flow()? {
+            Flow::Call => Some(Branch::Call),
+            Flow::Return => Some(Branch::Return),
+            Flow::Continue => Some(Branch::Counted),
+            Flow::Jump | Flow::Branch | Flow::Stop => Some(Branch::Jump),
+        }
+    }
+    fn steps(mnemonic: Mnemonic, sources: usize) -> bool {
+        let row = mnemonic.row();
+        sources >= 2 && row.unit == Unit::Address && row.name.starts_with("move")
+    }
+    fn executes_where_held(mnemonic: Mnemonic) -> bool {
+        mnemonic.condition != super::Condition::False
+            && !matches!(
+                mnemonic.opcode,
+                Opcode::Tfrf | Opcode::Movef | Opcode::Bf | Opcode::Jf
+            )
+    }
+    fn overwrites(mnemonic: Mnemonic, guarded: bool) -> bool {
+        let by_itself = matches!(
+            mnemonic.opcode,
+            Opcode::Tfrt | Opcode::Tfrf | Opcode::Movet | Opcode::Movef
+        );
+        !guarded && !by_itself && mnemonic.target() == Target::Sets
+    }
+    fn accumulates(mnemonic: Mnemonic) -> bool {
+        mnemonic.target() == Target::Changes
+    }
+}
+
+impl Mnemonic {
+    /// The way in which control leaves an instruction of this name.
+    #[must_use]
+    pub fn flow(self) -> Option<Flow> {
+        match self.opcode {
+            Opcode::Lpmarka | Opcode::Lpmarkb => Some(Flow::Continue),
+            _ => Instruction::new(self, Vec::new()).effects().flow,
+        }
+    }
+}
