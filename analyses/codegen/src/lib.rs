@@ -8,6 +8,7 @@ extern crate self as lockstep_codegen;
 
 pub mod allocate;
 pub mod contract;
+pub mod expand;
 pub mod instrument;
 pub mod loops;
 pub mod machine;

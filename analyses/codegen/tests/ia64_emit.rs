@@ -77,6 +77,7 @@ fn shape(seed: u64) -> Shape {
         halves: false,
         math: false,
         bit_ops: false,
+        fractions: seed % 4 < 2,
         memory: true,
         atomics: false,
         warp_ops: false,

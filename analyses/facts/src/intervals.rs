@@ -347,10 +347,14 @@ impl Intervals<'_> {
                 let otherwise = self.narrowed(data.args[2], otherwise, condition, false, 0);
                 join(then, otherwise).unwrap_or(all)
             }
+            // Wider numbers have more places.
+            (Op::Unary(UnaryOp::Normalize), _) => {
+                clip((0, i128::from(function.ty(data.args[0]).bits()) - 1))
+            }
             (Op::Unary(op), &[a]) => unary(*op, a, ty),
             (Op::Binary(op, _), &[a, b]) => clip(binary(*op, a, b, ty).unwrap_or(all)),
             (Op::Convert(convert), &[a]) => {
-                clip(converted(*convert, a, function.ty(data.args[0])).unwrap_or(all))
+                clip(converted(*convert, a, function.ty(data.args[0]), ty).unwrap_or(all))
             }
             _ => all,
         })
@@ -391,6 +395,13 @@ fn unary(op: UnaryOp, a: Range, ty: Type) -> Range {
             (0, ty.bits().into())
         }
         UnaryOp::IntSign => (-1, 1),
+        UnaryOp::AbsSaturateSigned if a.0 >= 0 => a,
+        UnaryOp::AbsSaturateSigned => (0, a.1.max(-a.0).min(all.1)),
+        UnaryOp::RoundHigh => {
+            let half = ty.bits();
+            let of = |number: i128| ((number + (1i128 << half >> 1)) >> half).min(all.1);
+            (of(a.0), of(a.1))
+        }
         _ => all,
     };
     match range.0 >= all.0 && range.1 <= all.1 {
@@ -408,6 +419,18 @@ fn binary(op: BinaryOp, a: Range, b: Range, ty: Type) -> Option<Range> {
         BinaryOp::Add => (a.0 + b.0, a.1 + b.1),
         BinaryOp::Sub => (a.0 - b.1, a.1 - b.0),
         BinaryOp::Mul => product(a, b)?,
+        BinaryOp::AddSaturateSigned => saturated((a.0 + b.0, a.1 + b.1), ty),
+        BinaryOp::SubSaturateSigned => saturated((a.0 - b.1, a.1 - b.0), ty),
+        BinaryOp::MulFractional => {
+            let (low, high) = product(a, b)?;
+            saturated((2 * low, 2 * high), ty)
+        }
+        BinaryOp::ShlSaturateSigned => shifted(a, b, ty),
+        BinaryOp::ShrSaturateSigned => shifted(a, (-b.1, -b.0), ty),
+        BinaryOp::DivFractional if a.0 >= 0 && b.0 > 0 => {
+            let scale = ty.bits() - 1;
+            saturated(((a.0 << scale) / b.1, (a.1 << scale) / b.0), ty)
+        }
         BinaryOp::And if natural => (0, a.1.min(b.1)),
         BinaryOp::And if a.0 >= 0 => (0, a.1),
         BinaryOp::And if b.0 >= 0 => (0, b.1),
@@ -442,6 +465,24 @@ fn binary(op: BinaryOp, a: Range, b: Range, ty: Type) -> Option<Range> {
     })
 }
 
+/// What is left of numbers where those beyond a type are taken to its limits.
+fn saturated(range: Range, ty: Type) -> Range {
+    let all = whole(ty);
+    (range.0.clamp(all.0, all.1), range.1.clamp(all.0, all.1))
+}
+
+/// Numbers shifted left by signed places: the further, the further from zero.
+fn shifted(a: Range, places: Range, ty: Type) -> Range {
+    let most = i128::from(ty.bits());
+    let by = |number: i128, places: i128| match places.clamp(-most, most) {
+        places @ 0.. => number << places,
+        places => number >> -places,
+    };
+    let low = by(a.0, places.0).min(by(a.0, places.1));
+    let high = by(a.1, places.0).max(by(a.1, places.1));
+    saturated((low, high), ty)
+}
+
 fn product(a: Range, b: Range) -> Option<Range> {
     let corners = [
         a.0.checked_mul(b.0)?,
@@ -452,12 +493,13 @@ fn product(a: Range, b: Range) -> Option<Range> {
     Some((*corners.iter().min()?, *corners.iter().max()?))
 }
 
-fn converted(convert: Convert, a: Range, from: Type) -> Option<Range> {
+fn converted(convert: Convert, a: Range, from: Type, to: Type) -> Option<Range> {
     let integer = from.is_int() || from == Type::Bool;
     match convert {
         Convert::SignExtend if from.is_int() => Some(a),
         // A number of more bits that has too many is nothing known: it does not fit.
         Convert::Truncate | Convert::Bitcast if from.is_int() => Some(a),
+        Convert::SaturateSigned if from.is_int() => Some(saturated(a, to)),
         Convert::ZeroExtend if integer => Some(match (a.0 >= 0, a.1 < 0) {
             (true, _) => a,
             (_, true) => (a.0 + (1i128 << from.bits()), a.1 + (1i128 << from.bits())),

@@ -84,6 +84,7 @@ fn no_lane_of_a_random_program_is_outside() {
             2 => Shape::small(Flavour::Arbitrary),
             _ => Shape {
                 undefined: random.percent(20),
+                fractions: true,
                 functions: random.below(2),
                 ..Shape::default()
             },

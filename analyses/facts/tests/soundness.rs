@@ -53,6 +53,7 @@ fn shape(random: &mut Random) -> Shape {
     shape.warp_ops &= random.percent(50);
     shape.inactive_sources = random.percent(20);
     shape.undefined = random.percent(15);
+    shape.fractions = random.percent(25);
     shape.symbolic_parameters = random.percent(30);
     shape.atomics &= random.percent(60);
     shape.kills &= random.percent(60);

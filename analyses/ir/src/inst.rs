@@ -205,6 +205,12 @@ pub enum UnaryOp {
     FindFirstSet,
     ReverseBits,
     ReverseBytes,
+    /// The size of the number; of the least number, the largest there is.
+    AbsSaturateSigned,
+    /// Places by which a number can go left and keep its sign: those of its sign bits that repeat the highest; 0 of 0.
+    Normalize,
+    /// The high half of a number, rounded by what is below it (halves up) and saturated: its result has half the width.
+    RoundHigh,
     FloatNeg,
     FloatAbs,
     Sqrt,
@@ -289,6 +295,15 @@ pub enum BinaryOp {
     MaxUnsigned,
     AddSaturateSigned,
     SubSaturateSigned,
+    /// Twice the signed product, saturated: of fractions that have one bit before the point. Its result is twice as wide.
+    MulFractional,
+    /// By a signed number of places, to the right (with copies of the sign) where it is negative; saturates.
+    ShlSaturateSigned,
+    /// The same the other way round.
+    ShrSaturateSigned,
+    /// The signed quotient of fractions, towards zero and saturated: `(x << (bits - 1)) / y`. By zero, the limit that has the
+    /// sign of `x`.
+    DivFractional,
     FloatAdd,
     FloatSub,
     FloatMul,
@@ -424,6 +439,8 @@ pub enum FloatCondition {
 pub enum Convert {
     /// To fewer bits.
     Truncate,
+    /// To fewer bits, a number that does not fit to the limit next to it.
+    SaturateSigned,
     ZeroExtend,
     SignExtend,
     FloatToSigned,

@@ -192,6 +192,13 @@ pub fn unary(op: UnaryOp, from: Type, to: Type, x: u64) -> u64 {
                 plain.swap_bytes() >> (64 - bits)
             },
         ),
+        UnaryOp::AbsSaturateSigned => saturate_signed(to, i128::from(x as i64).abs()),
+        UnaryOp::Normalize => canonical(to, free_places(x as i64, bits)),
+        UnaryOp::RoundHigh => {
+            let half = bits / 2;
+            let rounded = i128::from(x as i64) + (1i128 << half >> 1);
+            saturate_signed(to, rounded >> half)
+        }
         UnaryOp::FloatNeg if from.is_float() => canonical(from, x ^ (1 << (bits - 1))),
         UnaryOp::FloatAbs if from.is_float() => canonical(from, x & !(1 << (bits - 1))),
         UnaryOp::SignBit => u64::from(plain >> (bits - 1) & 1 == 1),
@@ -206,6 +213,23 @@ pub fn unary(op: UnaryOp, from: Type, to: Type, x: u64) -> u64 {
             }
         }
         _ => from_f64(to, unary_f64(op, to_f64(from, x))),
+    }
+}
+
+/// Copies of the sign behind the sign itself; none in 0.
+fn free_places(number: i64, bits: u32) -> u64 {
+    match number {
+        0 => 0,
+        number => u64::from((number ^ (number >> 63)).leading_zeros() + bits - 65),
+    }
+}
+
+/// A shift by a signed number of places, within the limits of a type.
+fn shift_saturated(ty: Type, x: i64, places: i64) -> u64 {
+    match places {
+        ..=0 => canonical(ty, (x >> places.unsigned_abs().min(63)) as u64),
+        // What is no zero is beyond all limits at the latest now.
+        _ => saturate_signed(ty, i128::from(x) << places.min(63)),
     }
 }
 
@@ -425,6 +449,17 @@ pub fn binary(op: BinaryOp, a: Type, b: Type, to: Type, x: u64, y: u64) -> u64 {
         BinaryOp::MaxUnsigned => x.max(y),
         BinaryOp::AddSaturateSigned => saturate_signed(a, sx as i128 + sy as i128),
         BinaryOp::SubSaturateSigned => saturate_signed(a, sx as i128 - sy as i128),
+        BinaryOp::MulFractional => saturate_signed(to, 2 * i128::from(sx) * i128::from(sy)),
+        BinaryOp::ShlSaturateSigned => shift_saturated(to, sx, sy),
+        BinaryOp::ShrSaturateSigned => shift_saturated(to, sx, sy.saturating_neg()),
+        BinaryOp::DivFractional => {
+            let dividend = i128::from(sx) << (bits - 1);
+            let limit = match sx < 0 {
+                true => i128::MIN,
+                false => i128::MAX,
+            };
+            saturate_signed(to, dividend.checked_div(sy.into()).unwrap_or(limit))
+        }
         BinaryOp::FloatMin | BinaryOp::FloatMax => {
             let (fx, fy) = (to_f64(a, x), to_f64(a, y));
             let first = if fx.is_nan() {
@@ -710,6 +745,7 @@ pub fn float_compare(condition: FloatCondition, ty: Type, x: u64, y: u64) -> boo
 pub fn convert(kind: Convert, from: Type, to: Type, x: u64) -> u64 {
     match kind {
         Convert::Truncate | Convert::Bitcast => canonical(to, x),
+        Convert::SaturateSigned => saturate_signed(to, i128::from(x as i64)),
         Convert::ZeroExtend => canonical(to, zero_extended(from, x)),
         Convert::SignExtend => canonical(
             to,

@@ -281,9 +281,12 @@ fn unary(function: &Function, op: UnaryOp, ty: Type) -> Work {
         | UnaryOp::FindHighBitUnsigned
         | UnaryOp::FindHighBitSigned
         | UnaryOp::FindFirstSet
+        | UnaryOp::Normalize
         | UnaryOp::ReverseBits => Work::Bits,
         UnaryOp::Neg
         | UnaryOp::IntAbs
+        | UnaryOp::AbsSaturateSigned
+        | UnaryOp::RoundHigh
         | UnaryOp::IntSign
         | UnaryOp::Saturate
         | UnaryOp::Degrees
@@ -347,7 +350,8 @@ fn binary(function: &Function, inst: &InstData, op: BinaryOp, ty: Type) -> Work 
         | BinaryOp::MulHighSigned
         | BinaryOp::MulHighUnsigned
         | BinaryOp::Mul24Signed
-        | BinaryOp::Mul24Unsigned => Work::Multiply,
+        | BinaryOp::Mul24Unsigned
+        | BinaryOp::MulFractional => Work::Multiply,
         BinaryOp::DivUnsigned | BinaryOp::RemUnsigned
             if constant.is_some_and(|by| by > 0 && by.count_ones() == 1) =>
         {
@@ -375,7 +379,7 @@ fn binary(function: &Function, inst: &InstData, op: BinaryOp, ty: Type) -> Work 
         {
             Work::Divide64
         }
-        BinaryOp::DivSigned | BinaryOp::RemSigned => Work::DivideSigned,
+        BinaryOp::DivSigned | BinaryOp::RemSigned | BinaryOp::DivFractional => Work::DivideSigned,
         BinaryOp::DivUnsigned | BinaryOp::RemUnsigned => Work::DivideUnsigned,
         BinaryOp::Shl | BinaryOp::ShrUnsigned | BinaryOp::ShrSigned | BinaryOp::RotateLeft => {
             match (is_wide(ty), constant) {

@@ -185,7 +185,12 @@ fn is_scalar(function: &Function, inst: &InstData, loads_unwritten: bool) -> boo
             !inst.args.iter().any(float)
                 && !matches!(
                     op,
-                    BinaryOp::AddSaturateSigned | BinaryOp::SubSaturateSigned
+                    BinaryOp::AddSaturateSigned
+                        | BinaryOp::SubSaturateSigned
+                        | BinaryOp::MulFractional
+                        | BinaryOp::ShlSaturateSigned
+                        | BinaryOp::ShrSaturateSigned
+                        | BinaryOp::DivFractional
                 )
         }
         Op::Convert(

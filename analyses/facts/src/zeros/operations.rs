@@ -53,10 +53,13 @@ pub const fn propagation(op: &Op) -> Propagation {
             | BinaryOp::MulHighUnsigned
             | BinaryOp::Mul24Signed
             | BinaryOp::Mul24Unsigned
+            | BinaryOp::MulFractional
             | BinaryOp::And
             | BinaryOp::MinUnsigned
             | BinaryOp::FloatMul => Propagation::Any { from: 0, to: 2 },
-            BinaryOp::Shl
+            BinaryOp::ShlSaturateSigned
+            | BinaryOp::ShrSaturateSigned
+            | BinaryOp::Shl
             | BinaryOp::ShrUnsigned
             | BinaryOp::ShrSigned
             | BinaryOp::RotateLeft
@@ -92,6 +95,9 @@ pub const fn propagation(op: &Op) -> Propagation {
             | UnaryOp::PopCount
             | UnaryOp::ReverseBits
             | UnaryOp::ReverseBytes
+            | UnaryOp::AbsSaturateSigned
+            | UnaryOp::Normalize
+            | UnaryOp::RoundHigh
             | UnaryOp::FloatNeg
             | UnaryOp::FloatAbs
             | UnaryOp::Sqrt

@@ -32,7 +32,8 @@ names! {
     UnaryOp {
         Neg "neg", Not "not", IntAbs "abs", PopCount "popcount", CountLeadingZeros "clz", CountTrailingZeros "ctz",
         FindHighBitUnsigned "find_high_u", FindHighBitSigned "find_high_s", FindFirstSet "find_first",
-        ReverseBits "reverse_bits", ReverseBytes "reverse_bytes", FloatNeg "fneg", FloatAbs "fabs", Sqrt "sqrt",
+        ReverseBits "reverse_bits", ReverseBytes "reverse_bytes", AbsSaturateSigned "abs_sat",
+        Normalize "normalize", RoundHigh "round_high", FloatNeg "fneg", FloatAbs "fabs", Sqrt "sqrt",
         Rsqrt "rsqrt", Reciprocal "reciprocal", Cbrt "cbrt", Sin "sin", Cos "cos", Tan "tan", Asin "asin",
         Acos "acos", Atan "atan", Sinh "sinh", Cosh "cosh", Tanh "tanh", Asinh "asinh", Acosh "acosh",
         Atanh "atanh", Exp "exp", Exp2 "exp2", Exp10 "exp10", Expm1 "expm1", Log "log", Log2 "log2",
@@ -47,7 +48,9 @@ names! {
         Mul24Signed "mul24_s", Mul24Unsigned "mul24_u", DivSigned "div_s", DivUnsigned "div_u",
         RemSigned "rem_s", RemUnsigned "rem_u", And "and", Or "or", Xor "xor", Shl "shl", ShrUnsigned "shr_u",
         ShrSigned "shr_s", RotateLeft "rotl", MinSigned "min_s", MaxSigned "max_s", MinUnsigned "min_u",
-        MaxUnsigned "max_u", AddSaturateSigned "add_sat", SubSaturateSigned "sub_sat", FloatAdd "fadd",
+        MaxUnsigned "max_u", AddSaturateSigned "add_sat", SubSaturateSigned "sub_sat",
+        MulFractional "mul_frac", ShlSaturateSigned "shl_sat", ShrSaturateSigned "shr_sat",
+        DivFractional "div_frac", FloatAdd "fadd",
         FloatSub "fsub", FloatMul "fmul", FloatDiv "fdiv", FloatRem "frem", FloatMin "fmin", FloatMax "fmax",
         Pow "pow", Atan2 "atan2", CopySign "copysign", Hypot "hypot", Ldexp "ldexp", Step "step",
         FloatRemainder "fremainder", FloatDim "fdim", ApproximateDiv "fdiv_approx",
@@ -59,7 +62,7 @@ names! {
         Dot2Signed "dot2_s", Dot2Unsigned "dot2_u", SmoothStep "smoothstep",
     }
     Convert {
-        Truncate "trunc", ZeroExtend "zext", SignExtend "sext", FloatToSigned "f_to_s", FloatToUnsigned "f_to_u",
+        Truncate "trunc", SaturateSigned "sat_s", ZeroExtend "zext", SignExtend "sext", FloatToSigned "f_to_s", FloatToUnsigned "f_to_u",
         SignedToFloat "s_to_f", UnsignedToFloat "u_to_f", FloatToFloat "f_to_f", Bitcast "bitcast",
         ToBool "to_bool", SpaceCast "space_cast",
     }

@@ -6,11 +6,12 @@
 //! unary on ints                      T int -> T      (not: Bool too; counts: any int result)
 //! unary on floats                    T float -> T    (isnan and the like: -> Bool)
 //! binary on ints                     T, T -> T       (and/or/xor: Bool too; shifts: the amount is any int)
+//! fractional product                 T, T -> int of twice the width; rounding to the high half: int -> of half the width
 //! binary on floats                   T, T -> T       (ldexp: T, int -> T)
 //! icmp                               T, T -> Bool    (any integral T; handles and opaque for equality)
 //! fcmp                               T, T -> Bool
 //! select                             Bool, T, T -> T
-//! truncate / extend                  int or Bool -> narrower / wider
+//! truncate, saturate / extend        int or Bool -> narrower / wider
 //! bitcast                            same number of bits
 //! ptr_add                            Ptr, I64 -> same Ptr
 //! load                               Ptr -> one or more
@@ -217,6 +218,10 @@ fn want(holds: bool, what: &str) -> Check {
     }
 }
 
+const fn is_twice(wide: Type, narrow: Type) -> bool {
+    wide.bits() == 2 * narrow.bits()
+}
+
 fn unary(op: UnaryOp, s: &Signature) -> Check {
     s.count(1, 1)?;
     match op {
@@ -224,6 +229,7 @@ fn unary(op: UnaryOp, s: &Signature) -> Check {
         | UnaryOp::IntAbs
         | UnaryOp::ReverseBits
         | UnaryOp::ReverseBytes
+        | UnaryOp::AbsSaturateSigned
         | UnaryOp::IntSign => {
             s.same()?;
             want(s.args[0].is_int(), "an integer operand")
@@ -237,10 +243,15 @@ fn unary(op: UnaryOp, s: &Signature) -> Check {
         | UnaryOp::CountTrailingZeros
         | UnaryOp::FindHighBitUnsigned
         | UnaryOp::FindHighBitSigned
+        | UnaryOp::Normalize
         | UnaryOp::FindFirstSet => {
             want(s.args[0].is_int(), "an integer operand")?;
             want(s.results[0].is_int(), "an integer result")
         }
+        UnaryOp::RoundHigh => want(
+            s.args[0].is_int() && s.results[0].is_int() && is_twice(s.args[0], s.results[0]),
+            "an integer operand and a result of half its width",
+        ),
         UnaryOp::IsNan | UnaryOp::IsInf | UnaryOp::IsFinite | UnaryOp::SignBit => {
             want(s.args[0].is_float(), "a float operand")?;
             want(s.results[0] == Type::Bool, "a Bool result")
@@ -260,7 +271,19 @@ fn binary(op: BinaryOp, s: &Signature) -> Check {
             s.same()?;
             want(s.args[0].is_int_or_bool(), "integer or Bool operands")
         }
-        BinaryOp::Shl | BinaryOp::ShrUnsigned | BinaryOp::ShrSigned | BinaryOp::RotateLeft => {
+        BinaryOp::MulFractional => {
+            want(s.args[0] == s.args[1], "operands of one type")?;
+            want(
+                s.args[0].is_int() && s.results[0].is_int() && is_twice(s.results[0], s.args[0]),
+                "integer operands and a result of twice their width",
+            )
+        }
+        BinaryOp::Shl
+        | BinaryOp::ShrUnsigned
+        | BinaryOp::ShrSigned
+        | BinaryOp::ShlSaturateSigned
+        | BinaryOp::ShrSaturateSigned
+        | BinaryOp::RotateLeft => {
             want(s.args[0].is_int(), "an integer operand")?;
             want(s.args[1].is_int(), "an integer amount")?;
             want(s.args[0] == s.results[0], "a result of the operand's type")
@@ -281,7 +304,8 @@ fn binary(op: BinaryOp, s: &Signature) -> Check {
         | BinaryOp::MinUnsigned
         | BinaryOp::MaxUnsigned
         | BinaryOp::AddSaturateSigned
-        | BinaryOp::SubSaturateSigned => {
+        | BinaryOp::SubSaturateSigned
+        | BinaryOp::DivFractional => {
             s.same()?;
             want(s.args[0].is_int(), "integer operands")
         }
@@ -350,6 +374,10 @@ fn convert(kind: Convert, s: &Signature) -> Check {
     match kind {
         Convert::Truncate => want(
             from.is_int() && to.is_int_or_bool() && to.bits() < from.bits(),
+            "an integer and fewer bits",
+        ),
+        Convert::SaturateSigned => want(
+            from.is_int() && to.is_int() && to.bits() < from.bits(),
             "an integer and fewer bits",
         ),
         Convert::ZeroExtend | Convert::SignExtend => want(

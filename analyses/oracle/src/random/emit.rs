@@ -413,6 +413,9 @@ impl<'r> Emitter<'r> {
 
     pub(super) fn instruction(&mut self) {
         self.step();
+        if self.shape.fractions && self.random.percent(15) {
+            return self.fractional();
+        }
         match self.random.below(100) {
             0..=17 => self.int_binary(),
             18..=21 => self.int_unary(),

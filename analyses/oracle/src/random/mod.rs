@@ -23,6 +23,7 @@ mod arbitrary;
 pub mod c;
 mod emit;
 mod extreme;
+mod fractions;
 mod lanes;
 mod memory;
 mod operations;
@@ -107,6 +108,8 @@ pub struct Shape {
     pub math: bool,
     /// Rotations, counts, saturation, bit fields, funnel shifts, permutations.
     pub bit_ops: bool,
+    /// Fractional arithmetic of at most 32 bits.
+    pub fractions: bool,
     pub memory: bool,
     pub atomics: bool,
     pub warp_ops: bool,
@@ -153,6 +156,7 @@ impl Default for Shape {
             halves: true,
             math: true,
             bit_ops: true,
+            fractions: false,
             memory: true,
             atomics: true,
             warp_ops: true,

@@ -318,6 +318,7 @@ fn bounds(
 /// A function as selection takes it.
 fn prepared(source: &ir::Function, options: &Options) -> ir::Function {
     let mut source = source.clone();
+    crate::expand::expand(&mut source);
     if options.contract {
         super::contract::contract(&mut source);
     }

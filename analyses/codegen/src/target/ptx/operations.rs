@@ -627,6 +627,17 @@ impl Emitter<'_> {
                 self.plain(format_args!("and.b32 {bit}, {word}, 1"));
                 self.plain(format_args!("setp.ne.s32 {y}, {bit}, 0"));
             }
+            Convert::SaturateSigned => {
+                let top = (1i64 << (to.bits() - 1)) - 1;
+                let kept = self.fresh(x.class);
+                let bits = width(from);
+                self.plain(format_args!("min.s{bits} {kept}, {x}, {top}"));
+                self.plain(format_args!("max.s{bits} {kept}, {kept}, {}", -top - 1));
+                match x.class {
+                    Class::Double => self.plain(format_args!("cvt.u32.u64 {y}, {kept}")),
+                    _ => self.plain(format_args!("mov.b32 {y}, {kept}")),
+                }
+            }
             Convert::Truncate => {
                 let word = self.low_word(a);
                 self.plain(format_args!("mov.b32 {y}, {word}"));

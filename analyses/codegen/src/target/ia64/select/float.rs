@@ -338,6 +338,13 @@ impl Selector<'_> {
                 put!(self, "mov", [raw] = [x]);
                 self.settle(result, raw);
             }
+            Convert::SaturateSigned => {
+                let x = self.integer(value);
+                let raw = self.target(result);
+                let most = (1i64 << (ty.bits() - 1)) - 1;
+                self.clamp(raw, x, -most - 1, most);
+                self.settle(result, raw);
+            }
             Convert::Truncate | Convert::SpaceCast => {
                 let x = self.integer(value);
                 let raw = self.target(result);
@@ -472,12 +479,12 @@ impl Selector<'_> {
         } else if signed {
             self.clamp(
                 raw,
-                whole,
+                whole.into_name(),
                 -(1 << (ty.bits() - 1)),
                 (1 << (ty.bits() - 1)) - 1,
             );
         } else {
-            self.clamp(raw, whole, 0, (1 << ty.bits()) - 1);
+            self.clamp(raw, whole.into_name(), 0, (1 << ty.bits()) - 1);
         }
         self.settle(result, raw);
     }

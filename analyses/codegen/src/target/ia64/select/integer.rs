@@ -321,7 +321,12 @@ impl Selector<'_> {
                     op!("sub")
                 };
                 put!(self, mnemonic, [sum] = [x, y]);
-                self.clamp(raw, sum, -(1 << (bits - 1)), (1 << (bits - 1)) - 1);
+                self.clamp(
+                    raw,
+                    sum.into_name(),
+                    -(1 << (bits - 1)),
+                    (1 << (bits - 1)) - 1,
+                );
             }
             _ => return self.no_form(&format!("{op:?}"), ty),
         }
@@ -329,7 +334,7 @@ impl Selector<'_> {
     }
 
     /// The number within bounds.
-    pub(super) fn clamp(&mut self, to: Virtual, from: Virtual, least: i64, most: i64) {
+    pub(super) fn clamp(&mut self, to: Virtual, from: Name, least: i64, most: i64) {
         let (least, most) = (self.constant(least), self.constant(most));
         let (p, q) = (self.predicate(), self.predicate());
         put!(self, "cmp.lt", [p, Reg::P0] = [from, least]);

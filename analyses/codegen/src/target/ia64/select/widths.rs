@@ -275,7 +275,7 @@ impl Widths {
                 _ => false,
             },
             Op::Select => self.extended(data.args[1]) && self.extended(data.args[2]),
-            Op::Convert(Convert::SignExtend) => true,
+            Op::Convert(Convert::SignExtend | Convert::SaturateSigned) => true,
             Op::Convert(Convert::ZeroExtend) => {
                 function.ty(data.args[0]).bits()
                     < data
@@ -359,7 +359,10 @@ fn wants(function: &Function, data: &InstData, at: usize) -> bool {
             _ => true,
         },
         Op::IntCompare(_) => function.ty(data.args[at]) != Type::I32,
-        Op::Convert(kind) => matches!(kind, Convert::SignedToFloat | Convert::FloatToFloat),
+        Op::Convert(kind) => matches!(
+            kind,
+            Convert::SignedToFloat | Convert::FloatToFloat | Convert::SaturateSigned
+        ),
         _ => true,
     }
 }
