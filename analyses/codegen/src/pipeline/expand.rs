@@ -463,9 +463,10 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         // In front: enough iterations for one time through the kernel, and how often it is passed.
         let [few, left, rest, passes] = [T::GUARD, T::GENERAL, T::GENERAL, T::GENERAL]
             .map(|class| self.function.register(class));
+        let (compare, holds) = T::is_less(few, count, ahead + copies);
         let test = vec![
-            T::is_less(few, count, ahead + copies),
-            T::jump(self.block + INSERTED, Some(few)),
+            compare,
+            T::jump(self.block + INSERTED, Some((few, holds))),
             T::add_number(left, count, -ahead),
             T::and_number(rest, left, copies - 1),
             T::shift_right(passes, left, plan.copies.trailing_zeros()),
@@ -525,10 +526,11 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             behind.operations.push(T::assign(class, value, last));
         }
         let none = self.function.register(T::GUARD);
+        let (compare, holds) = T::is_less(none, rest, 1);
         behind.operations.extend([
             T::set_counter(rest),
-            T::is_less(none, rest, 1),
-            T::jump(self.block + INSERTED + 1, Some(none)),
+            compare,
+            T::jump(self.block + INSERTED + 1, Some((none, holds))),
         ]);
         Ok(Pieces {
             guard,

@@ -134,7 +134,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         let mut all = left.next()?;
         for side in left {
             let both = self.general();
-            self.out.push(T::or(both, all, side));
+            self.out.extend(T::or(both, all, side));
             all = both;
         }
         Some(all)
@@ -151,7 +151,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
     /// The number of a flag, or of its complement.
     fn number(&mut self, flag: Virtual, positive: bool) -> Virtual {
         let number = self.general();
-        self.out.push(T::as_number(number, flag));
+        self.out.extend(T::as_number(number, flag));
         match positive {
             true => number,
             false => self.complement(number),
@@ -178,9 +178,9 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         let new = self.number(made, true);
         let other = self.complement(condition);
         let [yes, no, either] = [self.general(), self.general(), self.general()];
-        self.out.push(T::and(yes, new, condition));
-        self.out.push(T::and(no, old, other));
-        self.out.push(T::or(either, yes, no));
+        self.out.extend(T::and(yes, new, condition));
+        self.out.extend(T::and(no, old, other));
+        self.out.extend(T::or(either, yes, no));
         self.out.push(T::is_set(flag, either));
     }
 
@@ -211,7 +211,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
             (Some(own), _) => {
                 let own = self.number(own, operation.executes_where_held());
                 let both = self.general();
-                self.out.push(T::and(both, own, condition));
+                self.out.extend(T::and(both, own, condition));
                 self.flag = None;
                 self.test(both)
             }
@@ -263,7 +263,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         let [yes, no] = match condition {
             Some(condition) => {
                 let [yes, no] = [self.general(), self.general()];
-                self.out.push(T::and(yes, number, condition));
+                self.out.extend(T::and(yes, number, condition));
                 self.out.push(T::subtract(no, condition, yes));
                 [yes, no]
             }
@@ -334,7 +334,7 @@ pub fn number<T: Arithmetic>(function: &mut Function<T>) {
             out.push(operation);
             for flag in written {
                 if let Some(&number) = numbers.get(&flag) {
-                    out.push(T::as_number(number, flag));
+                    out.extend(T::as_number(number, flag));
                 }
             }
         }

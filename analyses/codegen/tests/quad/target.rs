@@ -426,32 +426,34 @@ impl Arithmetic for Quad {
     fn and_number(to: Virtual, from: Virtual, number: i64) -> Operation {
         plain(Opcode::And, &[to.into()], &[from.into(), number.into()])
     }
-    fn and(to: Virtual, one: Virtual, other: Virtual) -> Operation {
-        plain(Opcode::And, &[to.into()], &[one.into(), other.into()])
+    fn and(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation> {
+        vec![plain(
+            Opcode::And,
+            &[to.into()],
+            &[one.into(), other.into()],
+        )]
     }
-    fn or(to: Virtual, one: Virtual, other: Virtual) -> Operation {
-        plain(Opcode::Or, &[to.into()], &[one.into(), other.into()])
+    fn or(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation> {
+        vec![plain(Opcode::Or, &[to.into()], &[one.into(), other.into()])]
     }
     fn subtract(to: Virtual, one: Virtual, other: Virtual) -> Operation {
         plain(Opcode::Sub, &[to.into()], &[one.into(), other.into()])
     }
-    fn is_less(guard: Virtual, from: Virtual, number: i64) -> Operation {
-        plain(
-            Opcode::Cmplt,
-            &[guard.into()],
-            &[from.into(), number.into()],
-        )
+    fn is_less(guard: Virtual, from: Virtual, number: i64) -> (Operation, bool) {
+        let sources = [from.into(), number.into()];
+        (plain(Opcode::Cmplt, &[guard.into()], &sources), true)
     }
     fn is_set(guard: Virtual, from: Virtual) -> Operation {
         plain(Opcode::Tst, &[guard.into()], &[from.into()])
     }
-    fn as_number(to: Virtual, guard: Virtual) -> Operation {
-        plain(Opcode::Sett, &[to.into()], &[guard.into()])
+    fn as_number(to: Virtual, guard: Virtual) -> Vec<Operation> {
+        vec![plain(Opcode::Sett, &[to.into()], &[guard.into()])]
     }
-    fn jump(block: u32, guard: Option<Virtual>) -> Operation {
-        Operation {
-            predicate: guard,
-            ..plain(Opcode::Jump, &[], &[Operand::Block(block)])
+    fn jump(block: u32, guard: Option<(Virtual, bool)>) -> Operation {
+        let jump = plain(Opcode::Jump, &[], &[Operand::Block(block)]);
+        match guard {
+            Some((guard, holds)) => Quad::under(jump, guard, holds),
+            None => jump,
         }
     }
     fn under(operation: Operation, guard: Virtual, holds: bool) -> Operation {
