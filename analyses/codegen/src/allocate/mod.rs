@@ -98,6 +98,18 @@ pub fn simplify<T: Target>(function: &mut Function<T>) {
 
 pub use jumps::jumps;
 
+/// Returns true if all virtual registers get a register of the machine.
+pub fn fits<T: Target>(
+    function: &Function<T>,
+    processor: &T::Processor,
+    limits: &T::Limits,
+) -> bool {
+    let live = Liveness::of(function);
+    let files = T::files(function, processor, limits);
+    let found = scan::scan(function, &live, &files, scan::Choice::LeastUsed);
+    found.is_ok_and(|places| !places.iter().any(|place| matches!(place, Place::Memory)))
+}
+
 /// Gives registers and writes spills into the function.
 ///
 /// # Errors

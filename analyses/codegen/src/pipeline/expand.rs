@@ -528,9 +528,9 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         let none = self.function.register(T::GUARD);
         let (compare, holds) = T::is_less(none, rest, 1);
         behind.operations.extend([
-            T::set_counter(rest),
             compare,
             T::jump(self.block + INSERTED + 1, Some((none, holds))),
+            T::set_counter(rest),
         ]);
         Ok(Pieces {
             guard,

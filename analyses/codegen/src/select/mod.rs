@@ -11,9 +11,11 @@
 
 mod flow;
 mod layout;
+mod words;
 
 pub(crate) use flow::Select;
 pub(crate) use layout::Leaving;
+pub(crate) use words::name;
 
 use crate::mir::{Function, Operation, Target, Virtual};
 use ir::loops::LoopForest;
@@ -148,4 +150,17 @@ impl<'m, T: Target> Flow<'m, T> {
         });
         self.drafts.len() as u32 - 1
     }
+}
+
+/// Values that an effect, a branch or a result depends on.
+pub(crate) fn needed(function: &ir::Function) -> ir::EntitySet<Value> {
+    let operands = ir::needed::operands(function);
+    let executes = |inst: ir::Inst| function.insts[inst].op.has_effect();
+    let mut roots = ir::needed::roots(function, executes, &operands);
+    // Results of what is executed anyway have their registers.
+    let blocks = function.layout.iter();
+    let insts = blocks.flat_map(|&block| &function.blocks[block].insts);
+    let executed = insts.filter(|&&inst| executes(inst));
+    roots.extend(executed.flat_map(|&inst| &function.insts[inst].results));
+    ir::needed::needed(function, roots, &operands)
 }

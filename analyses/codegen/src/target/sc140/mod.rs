@@ -1,3 +1,12 @@
-//! StarCore SC140: assembly as instructions of the table.
+//! StarCore SC140: assembly as instructions of the table, and code of C functions.
 
+pub mod code;
+mod counted;
+pub mod emit;
+mod frame;
+mod loops;
+pub mod machine;
+pub mod packer;
+mod print;
 pub mod read;
+mod select;

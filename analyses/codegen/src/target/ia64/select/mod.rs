@@ -408,7 +408,7 @@ impl Selector<'_> {
             .into_iter()
             .find(|ty| matches!(ty, Type::F16 | Type::BF16 | Type::Handle | Type::Opaque))
         {
-            return self.no_form(&name(&data.op), half);
+            return self.no_form(&crate::select::name(&data.op), half);
         }
         if let Some(guard) = data.guard {
             if !matches!(data.op, Op::Load(_) | Op::Store(_)) {
@@ -481,7 +481,7 @@ impl Selector<'_> {
             }
             (op, _) => {
                 let ty = result.map_or(Type::I64, |one| self.ty(one));
-                self.no_form(&name(op), ty);
+                self.no_form(&crate::select::name(op), ty);
             }
         }
         self.predicate = None;
@@ -533,42 +533,4 @@ impl Virtual {
     pub(super) const fn into_name(self) -> Name {
         Name::Virtual(self)
     }
-}
-
-/// Of an operation, for people.
-fn name(op: &Op) -> String {
-    match op {
-        Op::Load(_) => "load".to_owned(),
-        Op::Store(_) => "store".to_owned(),
-        Op::IntCompare(_) | Op::FloatCompare(_) => "comparison".to_owned(),
-        Op::Select => "choice".to_owned(),
-        Op::Convert(_) => "conversion".to_owned(),
-        Op::PtrAdd => "address".to_owned(),
-        Op::Alloca { .. } => "variable".to_owned(),
-        Op::Call(_) => "call".to_owned(),
-        Op::CallUnknown { name, .. } => format!("call of {name}"),
-        Op::Unary(op) => words(&format!("{op:?}")),
-        Op::Binary(op, _) => words(&format!("{op:?}")),
-        Op::Ternary(op) => words(&format!("{op:?}")),
-        Op::Atomic(op, _) => format!("atomic {}", words(&format!("{op:?}"))),
-        Op::Asm { .. } => "inline assembly".to_owned(),
-        Op::Texture(_) => "texture access".to_owned(),
-        Op::Warp(_) => "operation of a warp".to_owned(),
-        Op::Barrier(_) => "barrier".to_owned(),
-        Op::Special(_) => "coordinate of a launch".to_owned(),
-        other => words(&format!("{other:?}")),
-    }
-}
-
-/// `CountLeadingZeros` as `count leading zeros`.
-fn words(name: &str) -> String {
-    let mut out = String::new();
-    let whole = name.split(['(', '{', ' ']).next().unwrap_or("");
-    for (at, one) in whole.char_indices() {
-        if one.is_uppercase() && at > 0 {
-            out.push(' ');
-        }
-        out.extend(one.to_lowercase());
-    }
-    out
 }

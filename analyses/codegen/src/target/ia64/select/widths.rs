@@ -35,7 +35,7 @@ impl Widths {
     pub(super) fn of(function: &Function, forest: &LoopForest, trust: bool) -> Widths {
         let count = function.values.len();
         let mut widths = Widths {
-            needed: needed(function),
+            needed: crate::select::needed(function),
             uses: ir::needed::uses(function),
             demanded: EntityVec::with_len(false, count),
             natural: EntityVec::with_len(true, count),
@@ -365,17 +365,4 @@ fn wants(function: &Function, data: &InstData, at: usize) -> bool {
         ),
         _ => true,
     }
-}
-
-/// Values that an effect, a branch or a result depends on.
-fn needed(function: &Function) -> EntitySet<Value> {
-    let operands = ir::needed::operands(function);
-    let executes = |inst: Inst| function.insts[inst].op.has_effect();
-    let mut roots = ir::needed::roots(function, executes, &operands);
-    // Results of what is executed anyway have their registers.
-    let blocks = function.layout.iter();
-    let insts = blocks.flat_map(|&block| &function.blocks[block].insts);
-    let executed = insts.filter(|&&inst| executes(inst));
-    roots.extend(executed.flat_map(|&inst| &function.insts[inst].results));
-    ir::needed::needed(function, roots, &operands)
 }

@@ -1,0 +1,345 @@
+//! Loops that count, as loops of the hardware.
+//!
+//! ```text
+//! b1: ...; add #1,i; cmpgt i,n; bt b1       n' = n - i, at least 1; doen3 n'; b1: ...; endloop
+//! ```
+//!
+//! The last block of an innermost loop ends with the only way back, under a comparison of a register, which the block moves on
+//! by a constant, with a number or with a register that the loop leaves alone. A loop that tests at its end executes once at
+//! least; where the relation is "not equal", it is taken to come to an end before its counter wraps. What only the comparison
+//! read is computed no more. A loop of several blocks is converted into one under the flag, or stays as it is.
+//!
+//! One pass over the loops. Nothing else may use the hardware's counter: no calls inside.
+
+use super::code::{Function, Name, Operand, Operation, Virtual, operation};
+use super::select::setup;
+use crate::mir::{Arithmetic, Block, Counted as _};
+use crate::predicate::flag;
+use crate::predicate::loops::{Region, innermost};
+use isa::Branch;
+use isa::sc140::{Condition, File, Opcode, Sc140};
+
+/// The relation of the counter to the limit for which the loop goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Relation {
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+}
+
+impl Relation {
+    const fn negated(self) -> Relation {
+        match self {
+            Relation::Less => Relation::GreaterEqual,
+            Relation::LessEqual => Relation::Greater,
+            Relation::Greater => Relation::LessEqual,
+            Relation::GreaterEqual => Relation::Less,
+            Relation::Equal => Relation::NotEqual,
+            Relation::NotEqual => Relation::Equal,
+        }
+    }
+    const fn mirrored(self) -> Relation {
+        match self {
+            Relation::Less => Relation::Greater,
+            Relation::LessEqual => Relation::GreaterEqual,
+            Relation::Greater => Relation::Less,
+            Relation::GreaterEqual => Relation::LessEqual,
+            Relation::Equal | Relation::NotEqual => self,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Limit {
+    Number(i64),
+    Register(Virtual),
+}
+
+/// A loop's counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Counting {
+    counter: Virtual,
+    step: i64,
+    relation: Relation,
+    limit: Limit,
+    /// The place of the comparison in the last block.
+    compare: usize,
+    /// The place of the step.
+    moves: usize,
+}
+
+/// Makes all loops that can be counted by the hardware such loops, of one block each.
+pub(super) fn count(function: &mut Function) {
+    let mut done: Vec<u32> = Vec::new();
+    while let Some(region) = innermost(function)
+        .into_iter()
+        .find(|region| !done.contains(&region.header))
+    {
+        match counted(function, &region) {
+            Some(changed) => {
+                *function = changed;
+                // The loop stands a block further on now.
+                for header in &mut done {
+                    *header += u32::from(*header >= region.header);
+                }
+                done.push(region.header + 1);
+            }
+            None => done.push(region.header),
+        }
+    }
+}
+
+fn counted(function: &Function, region: &Region) -> Option<Function> {
+    let calls = |&block: &u32| {
+        let mut operations = function.blocks[block as usize].operations.iter();
+        operations.any(|one| matches!(one.branch(), Some(Branch::Call | Branch::Counted)))
+    };
+    if region.blocks.iter().any(calls) {
+        return None;
+    }
+    let last = *region.blocks.last()?;
+    let found = counting(function, region, last)?;
+    let mut out = function.clone();
+    let entered = enter(&mut out, region)?;
+    let (header, last) = (region.header + 1, last + 1);
+    let block = &mut out.blocks[last as usize];
+    block.operations.pop();
+    block.operations.remove(found.compare);
+    let step = found.moves - usize::from(found.compare < found.moves);
+    let others = out
+        .blocks
+        .iter()
+        .flat_map(|block| &block.operations)
+        .filter(|one| one.reads().any(|read| read == found.counter));
+    if others.count() == 1 {
+        out.blocks[last as usize].operations.remove(step);
+    }
+    out.blocks[last as usize]
+        .operations
+        .push(Sc140::loop_back(header));
+    let trips = trips(&mut out, &found);
+    out.blocks[entered as usize].operations.extend(trips);
+    out.blocks[entered as usize].operations.push(setup(header));
+    let region = Region {
+        header,
+        blocks: region.blocks.iter().map(|block| block + 1).collect(),
+        independent: region.independent,
+    };
+    if region.blocks.len() > 1 {
+        flag::number(&mut out);
+        flag::convert(&mut out, &region).ok()?;
+    }
+    flag::number(&mut out);
+    Some(out)
+}
+
+/// Puts a block in front of the header, through which the loop is entered; returns its number.
+fn enter(function: &mut Function, region: &Region) -> Option<u32> {
+    let at = region.header;
+    let inside = |block: u32| region.blocks.contains(&block);
+    if at == 0 {
+        return None;
+    }
+    // The block in front of it in the layout falls into the loop, or does not come here.
+    if inside(at - 1) && function.successors(at - 1).contains(&at) {
+        return None;
+    }
+    for (number, block) in function.blocks.iter_mut().enumerate() {
+        for operand in block.operations.iter_mut().flat_map(|one| &mut one.sources) {
+            if let Operand::Block(to) = operand
+                && (*to > at || *to == at && inside(number as u32))
+            {
+                *to += 1;
+            }
+        }
+    }
+    let weight = function.blocks[at as usize].weight / 8.0;
+    let block = Block {
+        weight,
+        ..Block::default()
+    };
+    function.blocks.insert(at as usize, block);
+    Some(at)
+}
+
+fn counting(function: &Function, region: &Region, last: u32) -> Option<Counting> {
+    let operations = &function.blocks[last as usize].operations;
+    let back = operations.last()?;
+    let goes_back = back.sources == [Operand::Block(region.header)];
+    let holds = match back.mnemonic.opcode {
+        Opcode::Bt => true,
+        Opcode::Bf => false,
+        _ => return None,
+    };
+    let flag = back.predicate.filter(|_| goes_back)?;
+    let leaves = |&block: &u32| {
+        block != last
+            && function
+                .successors(block)
+                .iter()
+                .any(|to| !region.blocks.contains(to) || *to == region.header)
+    };
+    if region.blocks.iter().any(leaves) {
+        return None;
+    }
+    let compare = operations
+        .iter()
+        .rposition(|one| one.writes().any(|written| written == flag))?;
+    let reads = |of: Virtual| {
+        let all = function.blocks.iter().flat_map(|block| &block.operations);
+        all.flat_map(Operation::reads)
+            .filter(|read| *read == of)
+            .count()
+    };
+    if reads(flag) != 1 || operations[compare].predicate.is_some() {
+        return None;
+    }
+    let inside = || {
+        let blocks = region
+            .blocks
+            .iter()
+            .map(|&block| &function.blocks[block as usize]);
+        blocks.flat_map(|block| &block.operations)
+    };
+    let writes = |of: Virtual| {
+        inside()
+            .filter(|one| one.writes().any(|written| written == of))
+            .count()
+    };
+    let (relation, pair) = relation(&operations[compare])?;
+    let relation = match holds {
+        true => relation,
+        false => relation.negated(),
+    };
+    let [left, right] = pair;
+    let (counter, limit, relation) = match (left, right) {
+        (Limit::Register(counter), limit) if step(operations, counter).is_some() => {
+            (counter, limit, relation)
+        }
+        (limit, Limit::Register(counter)) => (counter, limit, relation.mirrored()),
+        _ => return None,
+    };
+    let (moves, step) = step(operations, counter)?;
+    let fixed = match limit {
+        Limit::Number(_) => true,
+        Limit::Register(limit) => writes(limit) == 0,
+    };
+    // Between the step and the comparison nothing else is read.
+    if !fixed || writes(counter) != 1 || moves > compare {
+        return None;
+    }
+    let towards = match relation {
+        Relation::Less | Relation::LessEqual => step > 0,
+        Relation::Greater | Relation::GreaterEqual => step < 0,
+        Relation::NotEqual => step.abs() == 1,
+        Relation::Equal => false,
+    };
+    (towards && step.unsigned_abs().is_power_of_two()).then_some(Counting {
+        counter,
+        step,
+        relation,
+        limit,
+        compare,
+        moves,
+    })
+}
+
+/// The relation for which a comparison sets T, and its sides.
+fn relation(compare: &Operation) -> Option<(Relation, [Limit; 2])> {
+    let operand = |operand: &Operand| match operand {
+        Operand::Number(number) => Some(Limit::Number(*number)),
+        Operand::Register(Name::Virtual(register)) => Some(Limit::Register(*register)),
+        _ => None,
+    };
+    let sources: Option<Vec<Limit>> = compare.sources.iter().map(operand).collect();
+    let zero = Limit::Number(0);
+    match (compare.mnemonic.opcode, sources?.as_slice()) {
+        (Opcode::Cmpgt | Opcode::CmpgtW, &[with, value]) => {
+            Some((Relation::Greater, [value, with]))
+        }
+        (Opcode::Cmpeq | Opcode::CmpeqW, &[with, value]) => Some((Relation::Equal, [value, with])),
+        (Opcode::Tsteq, &[value]) => Some((Relation::Equal, [value, zero])),
+        (Opcode::Tstgt, &[value]) => Some((Relation::Greater, [value, zero])),
+        (Opcode::Tstge, &[value]) => Some((Relation::GreaterEqual, [value, zero])),
+        _ => None,
+    }
+}
+
+/// The only operation that moves a register on by a constant, and the constant.
+fn step(operations: &[Operation], counter: Virtual) -> Option<(usize, i64)> {
+    let at = operations
+        .iter()
+        .rposition(|one| one.writes().any(|written| written == counter))?;
+    let found = &operations[at];
+    let own = Operand::register(counter);
+    if found.targets != [own.clone()] || found.mnemonic.condition != Condition::Always {
+        return None;
+    }
+    let by = match (found.mnemonic.opcode, &found.sources[..]) {
+        (Opcode::Add, [Operand::Number(by)]) => *by,
+        (Opcode::Sub, [Operand::Number(by)]) => -by,
+        (Opcode::AddncW, [Operand::Number(by), from]) if *from == own => *by,
+        _ => return None,
+    };
+    Some((at, by))
+}
+
+/// Operations that count the iterations of a loop and enable it.
+fn trips(function: &mut Function, found: &Counting) -> Vec<Operation> {
+    let mut out = Vec::new();
+    let up = found.step > 0;
+    let size = found.step.abs();
+    // The distance to the limit, rounded up to whole steps.
+    let more = match found.relation {
+        Relation::LessEqual | Relation::GreaterEqual => size,
+        _ => size - 1,
+    };
+    let mut data = || function.register(File::Data);
+    let [distance, all, trips] = [data(), data(), data()];
+    let counter = Operand::register(found.counter);
+    let limit = match found.limit {
+        Limit::Register(limit) => limit,
+        Limit::Number(number) => {
+            let limit = data();
+            let opcode = match number {
+                -0x8000..=0x7fff => Opcode::MoveW,
+                _ => Opcode::MoveL,
+            };
+            out.push(operation(opcode, vec![limit.into()], vec![number.into()]));
+            limit
+        }
+    };
+    let flag = function.register(File::Truth);
+    // sub a,b is b - a
+    let sources = match up {
+        true => vec![counter, limit.into()],
+        false => vec![limit.into(), counter],
+    };
+    out.push(operation(Opcode::Sub, vec![distance.into()], sources));
+    out.push(operation(
+        Opcode::AddncW,
+        vec![all.into()],
+        vec![more.into(), distance.into()],
+    ));
+    out.push(operation(Opcode::Tfr, vec![trips.into()], vec![all.into()]));
+    if size > 1 {
+        let places = i64::from(size.trailing_zeros());
+        out.push(operation(
+            Opcode::Asrr,
+            vec![trips.into()],
+            vec![places.into()],
+        ));
+    }
+    out.push(operation(
+        Opcode::Tstgt,
+        vec![flag.into()],
+        vec![trips.into()],
+    ));
+    let one = operation(Opcode::MoveW, vec![trips.into()], vec![1.into()]);
+    out.push(Sc140::under(one, flag, false));
+    out.push(Sc140::set_counter(trips));
+    out
+}

@@ -1,0 +1,115 @@
+//! Loops of the hardware: which of them are pipelined, and how each is enabled.
+//!
+//! ```text
+//! doensh3 d4           one or two sets: at least one set in front of the first
+//! dosetup3 L; doen3 d4     three or more
+//! ```
+
+use super::code::{Function, Operand, operation};
+use super::select::setup;
+use crate::machine::sets::Sets;
+use crate::pipeline::{self, expand};
+use isa::Branch;
+use isa::sc140::Opcode;
+use smol_str::SmolStr;
+
+/// The most sets of a short loop.
+pub(super) const SHORT: u32 = 2;
+/// Sets between what enables a loop and its first set.
+pub(super) const GAP: u32 = 2;
+
+/// A loop of the hardware, as it was made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LoopReport {
+    pub loc: ir::Loc,
+    /// Sets of an iteration: the initiation interval, where it is pipelined.
+    pub interval: u32,
+    /// Iterations that are under way at once, and those that the kernel holds; 1 of a loop that is not pipelined.
+    pub stages: u32,
+    pub copies: u32,
+    /// The reason why it is not pipelined.
+    pub refused: Option<SmolStr>,
+}
+
+/// Blocks that are loops of the hardware.
+pub(super) fn counted(function: &Function) -> Vec<u32> {
+    let ends = |block: &crate::mir::Block<isa::sc140::Sc140>| {
+        let last = block.operations.last();
+        last.is_some_and(|last| last.branch() == Some(Branch::Counted))
+    };
+    let blocks = (0..).zip(&function.blocks);
+    blocks
+        .filter(|(_, block)| ends(block))
+        .map(|(at, _)| at)
+        .collect()
+}
+
+/// Pipelines the loops that can be; returns what became of each.
+pub(super) fn pipeline(function: &mut Function, sets: &Sets) -> Vec<LoopReport> {
+    let mut out = Vec::new();
+    let mut left = counted(function);
+    while let Some(block) = left.pop() {
+        let operations = &function.blocks[block as usize].operations;
+        let loc = operations.first().map_or(ir::Loc::NONE, |first| first.loc);
+        let limits = pipeline::Limits::default();
+        match expand::expand(function, block, sets, &limits) {
+            Ok(made) => {
+                let [guard, epilogue] = [made.kernel - 2, made.kernel + 1];
+                enable(function, guard, made.kernel);
+                enable(function, epilogue, made.rest);
+                out.push(LoopReport {
+                    loc,
+                    interval: made.ii,
+                    stages: made.stages,
+                    copies: made.copies,
+                    refused: None,
+                });
+            }
+            Err(reason) => out.push(LoopReport {
+                loc,
+                interval: 0,
+                stages: 1,
+                copies: 1,
+                refused: Some(SmolStr::new(reason.to_string())),
+            }),
+        }
+    }
+    out.reverse();
+    out
+}
+
+/// Says behind the counter of a block which loop it counts.
+fn enable(function: &mut Function, block: u32, header: u32) {
+    let operations = &mut function.blocks[block as usize].operations;
+    let counts = |one: &super::code::Operation| one.mnemonic.opcode == Opcode::Doen;
+    if let Some(at) = operations.iter().rposition(counts) {
+        operations.insert(at + 1, setup(header));
+    }
+}
+
+/// Chooses the instructions that enable each loop, once the sets of all loops are known.
+pub(super) fn settle(function: &mut Function) {
+    let short = |function: &Function, header: u32| {
+        let cycles = &function.blocks[header as usize].cycles;
+        cycles.last().is_some_and(|last| last + 1 <= SHORT)
+    };
+    for block in 0..function.blocks.len() {
+        let mut at = 0;
+        while at + 1 < function.blocks[block].operations.len() {
+            let [count, start] = [at, at + 1].map(|at| &function.blocks[block].operations[at]);
+            let pair = (count.mnemonic.opcode, start.mnemonic.opcode);
+            if pair == (Opcode::Doen, Opcode::Dosetup)
+                && let [Operand::Block(header)] = start.sources[..]
+                && short(function, header)
+            {
+                let operations = &mut function.blocks[block].operations;
+                operations.remove(at + 1);
+                let old = operations[at].clone();
+                let mut enable = operation(Opcode::Doensh, old.targets, old.sources);
+                enable.mnemonic.index = old.mnemonic.index;
+                operations[at] = enable.at(old.loc);
+            }
+            at += 1;
+        }
+    }
+}

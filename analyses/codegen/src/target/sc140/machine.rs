@@ -1,0 +1,476 @@
+//! The SC140 as passes see it.
+
+use super::code::{
+    self, Allocation, Function, LOOP, Name, Operand, Operation, Virtual, counter, is_access,
+    is_move, is_store, operation, writes_truth,
+};
+use super::packer::Demands;
+use crate::mir::{
+    Arithmetic, Counted, Definition, FrameAccess, FrameAddress, RegisterFile, Scheduled, SpillCode,
+    SpillSlot, Target,
+};
+use isa::InstructionSet;
+use isa::sc140::{Condition, File, Opcode, Reg, Sc140, Unit};
+
+/// Registers that may be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Limits {
+    /// Those that values in memory pass through are kept back for them.
+    pub spills: bool,
+    /// Registers of each file that are left out besides; for trying out what happens when they run out.
+    pub fewer: usize,
+}
+
+/// What spilled values pass through.
+const DATA_SCRATCH: [Reg; 3] = [Reg::data(13), Reg::data(14), Reg::data(15)];
+const ADDRESS_SCRATCH: [Reg; 3] = [Reg::address(13), Reg::address(14), Reg::address(15)];
+const TRUTH_SCRATCH: [Reg; 1] = [Reg::TRUTH];
+/// T as a number, on its way to its spill slot and back.
+const WORD: Reg = Reg::data(12);
+
+/// Registers that a callee leaves as they were.
+const PRESERVED: [Reg; 4] = [Reg::data(6), Reg::data(7), Reg::address(6), Reg::address(7)];
+
+fn fixed(register: Reg) -> Operand {
+    Operand::fixed(register)
+}
+
+/// The opcode that copies a register of a file.
+#[must_use]
+pub(super) const fn copy_opcode(file: File) -> Opcode {
+    match file {
+        File::Address => Opcode::Tfra,
+        _ => Opcode::Tfr,
+    }
+}
+
+impl Target for Sc140 {
+    type Processor = crate::machine::sets::Sets;
+    type Frame = ();
+    type Limits = Limits;
+
+    const NAME: &'static str = "SC140";
+    const NONE: Reg = WORD;
+    const GENERAL: File = File::Data;
+    const GUARD: File = File::Truth;
+
+    /// By position: the first two numbers in d0 and d1, the first two pointers in r0 and r1.
+    fn arrivals(function: &Function) -> Vec<Option<Reg>> {
+        let place = |(at, &parameter): (usize, &Virtual)| {
+            (at < 2).then_some(Reg::new(function.class(parameter), at as u8))
+        };
+        function.parameters.iter().enumerate().map(place).collect()
+    }
+    fn copied(operation: &Operation) -> Option<(Virtual, Virtual)> {
+        let is_copy = matches!(operation.mnemonic.opcode, Opcode::Tfr | Opcode::Tfra);
+        match (
+            &operation.targets[..],
+            &operation.sources[..],
+            operation.predicate,
+        ) {
+            (
+                [Operand::Register(Name::Virtual(to))],
+                [Operand::Register(Name::Virtual(from))],
+                None,
+            ) if is_copy => Some((*to, *from)),
+            _ => None,
+        }
+    }
+    fn is_compare(operation: &Operation) -> bool {
+        writes_truth(operation.mnemonic.opcode)
+    }
+    fn acts(operation: &Operation) -> bool {
+        let unit = operation.mnemonic.row().unit;
+        is_store(operation)
+            || operation.branch().is_some()
+            || matches!(unit, Unit::Flow | Unit::Loop | Unit::Program | Unit::Mask)
+            || matches!(operation.mnemonic.opcode, Opcode::Push | Opcode::Pop)
+            || operation
+                .memory
+                .as_ref()
+                .is_some_and(|memory| memory.volatile)
+    }
+    fn is_pure(operation: &Operation) -> bool {
+        !Sc140::acts(operation) && !is_access(operation) && !Sc140::is_compare(operation)
+    }
+    fn is_sum(operation: &Operation) -> bool {
+        let opcode = operation.mnemonic.opcode;
+        matches!(
+            opcode,
+            Opcode::Add | Opcode::Sub | Opcode::AddncW | Opcode::Adda
+        ) && !Sc140::accumulates(operation.mnemonic)
+    }
+    fn increment(operation: &Operation) -> Option<(Virtual, i64)> {
+        match (
+            &operation.targets[..],
+            &operation.sources[..],
+            operation.mnemonic.opcode,
+        ) {
+            (
+                [Operand::Register(Name::Virtual(to))],
+                [Operand::Number(by)],
+                opcode @ (Opcode::Adda | Opcode::Suba),
+            ) => Some((*to, if opcode == Opcode::Adda { *by } else { -by })),
+            (
+                [Operand::Register(Name::Virtual(to))],
+                [Operand::Number(by), Operand::Register(Name::Virtual(from))],
+                Opcode::Adda,
+            ) if to == from => Some((*to, *by)),
+            _ => None,
+        }
+    }
+    fn takes_step(access: &Operation, by: i64) -> bool {
+        let opcode = access.mnemonic.opcode;
+        is_move(opcode)
+            && access.sources.len() == 1
+            && by.unsigned_abs() == u64::from(code::bytes(opcode))
+    }
+    fn unread(_: File) -> Option<Reg> {
+        None
+    }
+    fn copy(to: Reg, from: Reg) -> Operation {
+        operation(copy_opcode(to.file), vec![fixed(to)], vec![fixed(from)])
+    }
+
+    fn files(_: &Function, _: &Self::Processor, limits: &Limits) -> Vec<RegisterFile<Sc140>> {
+        let file = |class, last: u8, kept: [u8; 2], arrivals: Vec<Reg>| {
+            let last = if limits.spills { last } else { 16 };
+            let (preserved, free): (Vec<u8>, Vec<u8>) =
+                (0..last).partition(|number| kept.contains(number));
+            // The lower ones first: an upper one asks for two words of prefix in its set.
+            let all = free.iter().chain(&preserved);
+            let count = usize::from(last).saturating_sub(limits.fewer);
+            let register = |number: &u8| Reg::new(class, *number);
+            RegisterFile {
+                class,
+                free: all.take(count).map(register).collect(),
+                preserved: preserved.iter().map(register).collect(),
+                turn: 6,
+                renamed: None,
+                lends: false,
+                exclusive: false,
+                arrivals,
+            }
+        };
+        let arrivals = |class| vec![Reg::new(class, 0), Reg::new(class, 1)];
+        vec![
+            file(File::Data, 12, [6, 7], arrivals(File::Data)),
+            file(File::Address, 13, [6, 7], arrivals(File::Address)),
+            RegisterFile {
+                class: File::Truth,
+                free: vec![Reg::TRUTH],
+                preserved: Vec::new(),
+                turn: 1,
+                renamed: None,
+                lends: false,
+                exclusive: true,
+                arrivals: Vec::new(),
+            },
+        ]
+    }
+    const UNITS: usize = 68;
+    const REGISTERS: usize = 68;
+    fn units(register: Reg) -> std::ops::Range<usize> {
+        let at = Sc140::index(register);
+        at..at + 1
+    }
+    fn index(register: Reg) -> usize {
+        let first = match register.file {
+            File::Data => 0,
+            File::Address => 16,
+            File::Offset => 32,
+            File::Modifier => 36,
+            File::LoopStart => 40,
+            File::LoopCount => 44,
+            File::LoopFlag => 48,
+            File::Truth => 52,
+            File::Status => 53,
+            File::Control => 57,
+        };
+        first + usize::from(register.number)
+    }
+    fn stays(_: &Function, register: Reg) -> bool {
+        matches!(register.file, File::Data | File::Address)
+    }
+    fn preserved() -> Vec<Reg> {
+        PRESERVED.to_vec()
+    }
+    fn clobbered(_: &Function, _: &[Reg]) -> Vec<Reg> {
+        let all = |file| (0..16).map(move |number| Reg::new(file, number));
+        let mut out: Vec<Reg> = all(File::Data).chain(all(File::Address)).collect();
+        out.retain(|register| !PRESERVED.contains(register));
+        out.push(Reg::TRUTH);
+        out.push(counter());
+        out
+    }
+    fn passes(register: Reg) -> bool {
+        matches!(register.file, File::Data | File::Address) && register.number < 3
+    }
+    fn may_have(register: Reg) -> bool {
+        matches!(register.file, File::Data | File::Address | File::Truth)
+    }
+
+    const FORMS: usize = 1;
+    fn slot(_: File) -> u32 {
+        4
+    }
+    fn form_bytes(_: usize) -> u32 {
+        4
+    }
+    fn scratch(class: File) -> &'static [Reg] {
+        match class {
+            File::Data => &DATA_SCRATCH,
+            File::Address => &ADDRESS_SCRATCH,
+            File::Truth => &TRUTH_SCRATCH,
+            _ => &[],
+        }
+    }
+    fn definitions(
+        operation: &Operation,
+        register: &dyn Fn(Virtual) -> Reg,
+    ) -> Vec<Definition<Sc140>> {
+        let targets = operation.targets.iter().filter_map(|target| match target {
+            Operand::Register(name) => Some(*name),
+            _ => None,
+        });
+        let named = targets.chain(operation.stepped());
+        named
+            .map(|name| Definition {
+                register: match name {
+                    Name::Virtual(name) => register(name),
+                    Name::Fixed(name) => name,
+                },
+                keeps: false,
+                always: operation.predicate.is_none(),
+            })
+            .collect()
+    }
+    fn are_outputs(registers: &[Reg]) -> bool {
+        registers.is_empty()
+    }
+    fn reload(to: Reg, slot: SpillSlot) -> Vec<Operation> {
+        let load = |to| operation(Opcode::MoveL, vec![fixed(to)], vec![slot.operand()]);
+        match to.file {
+            File::Truth => vec![
+                load(WORD),
+                operation(Opcode::Tstgt, vec![fixed(to)], vec![fixed(WORD)]),
+            ],
+            _ => vec![load(to)],
+        }
+    }
+    fn spill(from: Reg, slot: SpillSlot, guard: Option<Virtual>) -> Vec<Operation> {
+        let store = |from| operation(Opcode::MoveL, Vec::new(), vec![slot.operand(), fixed(from)]);
+        match (from.file, guard) {
+            (File::Truth, Some(guard)) => vec![
+                operation(Opcode::Clr, vec![fixed(WORD)], Vec::new()),
+                Sc140::under(
+                    operation(Opcode::Add, vec![fixed(WORD)], vec![1.into()]),
+                    guard,
+                    true,
+                ),
+                store(WORD),
+            ],
+            _ => vec![store(from)],
+        }
+    }
+    fn spill_code(operation: &Operation) -> Option<SpillCode<Sc140>> {
+        let access = |offset| FrameAccess {
+            address: FrameAddress::Offset(offset),
+            form: 0,
+        };
+        let opcode = operation.mnemonic.opcode;
+        match (
+            &operation.targets[..],
+            &operation.sources[..],
+            operation.predicate,
+        ) {
+            ([Operand::Register(to)], [Operand::Number(1)], Some(guard)) => (opcode == Opcode::Add)
+                .then_some(SpillCode::Raise {
+                    to: *to,
+                    from: Name::Virtual(guard),
+                }),
+            (.., Some(_)) => None,
+            ([Operand::Register(to)], [], None) => {
+                (opcode == Opcode::Clr).then_some(SpillCode::Zero { to: *to })
+            }
+            ([Operand::Register(to)], [Operand::Frame(offset)], None) => (opcode == Opcode::MoveL)
+                .then_some(SpillCode::Load {
+                    to: *to,
+                    from: access(*offset),
+                }),
+            ([], [Operand::Frame(offset), Operand::Register(from)], None) => {
+                (opcode == Opcode::MoveL).then_some(SpillCode::Store {
+                    from: *from,
+                    to: access(*offset),
+                })
+            }
+            ([Operand::Register(to)], [Operand::Register(from)], None) => {
+                matches!(opcode, Opcode::Tfr | Opcode::Tfra | Opcode::Tstgt).then_some(
+                    SpillCode::Copy {
+                        to: *to,
+                        from: *from,
+                    },
+                )
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Scheduled for Sc140 {
+    type Packer = Demands;
+
+    fn packer(_: &Self::Processor, operations: &[Operation]) -> Demands {
+        Demands::of(operations)
+    }
+    /// A move to an address register, and T for a unit that is not the data unit, are there a set later.
+    fn latency(_: &Self::Processor, from: &Operation, to: &Operation, register: Name) -> u32 {
+        let data = to.mnemonic.row().unit == Unit::Data;
+        let flow = matches!(to.mnemonic.row().unit, Unit::Flow | Unit::Loop);
+        let reads_truth = to
+            .predicate
+            .is_some_and(|guard| Name::Virtual(guard) == register);
+        if reads_truth {
+            return if data || flow { 1 } else { 2 };
+        }
+        let addresses = |operand: &Operand| *operand == Operand::Address(register);
+        let operands = to.targets.iter().chain(&to.sources);
+        let computes = to.mnemonic.row().unit == Unit::Address && !is_move(to.mnemonic.opcode);
+        let used = computes || operands.into_iter().any(addresses);
+        match used && code::moves(from, register) {
+            true => 2,
+            false => 1,
+        }
+    }
+    fn share_cycle(from: &Operation, to: &Operation) -> bool {
+        !is_store(from) && is_store(to)
+    }
+    fn stores(operation: &Operation) -> bool {
+        is_store(operation)
+    }
+    fn loads(operation: &Operation) -> bool {
+        is_access(operation) && !is_store(operation)
+    }
+    fn is_single(class: File) -> bool {
+        matches!(class, File::Truth | File::LoopCount)
+    }
+}
+
+impl Counted for Sc140 {
+    fn counter(operation: &Operation) -> Option<Virtual> {
+        match operation.mnemonic.opcode {
+            Opcode::Doen | Opcode::Doensh => operation.sources[0].virtual_register(),
+            _ => None,
+        }
+    }
+    fn set_counter(from: Virtual) -> Operation {
+        let mut enable = operation(Opcode::Doen, vec![fixed(counter())], vec![from.into()]);
+        enable.mnemonic = enable.mnemonic.of_loop(LOOP);
+        enable
+    }
+    fn loop_back(block: u32) -> Operation {
+        let sources = vec![fixed(counter()), Operand::Block(block)];
+        operation(Opcode::Lpmarka, vec![fixed(counter())], sources)
+    }
+}
+
+/// The bits of a number from one on, without a sign.
+fn bits(to: Virtual, from: Virtual, width: i64, offset: i64) -> Operation {
+    let sources = vec![width.into(), offset.into(), from.into()];
+    operation(Opcode::Extractu, vec![to.into()], sources)
+}
+
+impl Arithmetic for Sc140 {
+    fn assign(class: File, to: Virtual, from: Virtual) -> Operation {
+        operation(copy_opcode(class), vec![to.into()], vec![from.into()])
+    }
+    fn add_number(to: Virtual, from: Virtual, number: i64) -> Operation {
+        let sources = vec![number.into(), from.into()];
+        operation(Opcode::AddncW, vec![to.into()], sources)
+    }
+    fn shift_right(to: Virtual, from: Virtual, by: u32) -> Operation {
+        bits(to, from, 32 - i64::from(by), by.into())
+    }
+    fn and_number(to: Virtual, from: Virtual, number: i64) -> Operation {
+        debug_assert!((number + 1).count_ones() == 1, "a field at the low end");
+        match number {
+            0 => operation(Opcode::Clr, vec![to.into()], Vec::new()),
+            _ => bits(to, from, i64::from(number.trailing_ones()), 0),
+        }
+    }
+    fn and(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation> {
+        vec![
+            Sc140::assign(File::Data, to, one),
+            operation(Opcode::And, vec![to.into()], vec![other.into()]),
+        ]
+    }
+    fn or(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation> {
+        vec![
+            Sc140::assign(File::Data, to, one),
+            operation(Opcode::Or, vec![to.into()], vec![other.into()]),
+        ]
+    }
+    fn subtract(to: Virtual, one: Virtual, other: Virtual) -> Operation {
+        let sources = vec![other.into(), one.into()];
+        operation(Opcode::Sub, vec![to.into()], sources)
+    }
+    fn is_less(guard: Virtual, from: Virtual, number: i64) -> (Operation, bool) {
+        let sources = vec![(number - 1).into(), from.into()];
+        (
+            operation(Opcode::CmpgtW, vec![guard.into()], sources),
+            false,
+        )
+    }
+    fn is_set(guard: Virtual, from: Virtual) -> Operation {
+        operation(Opcode::Tstgt, vec![guard.into()], vec![from.into()])
+    }
+    fn as_number(to: Virtual, guard: Virtual) -> Vec<Operation> {
+        let raise = operation(Opcode::Add, vec![to.into()], vec![1.into()]);
+        vec![
+            operation(Opcode::Clr, vec![to.into()], Vec::new()),
+            Sc140::under(raise, guard, true),
+        ]
+    }
+    fn jump(block: u32, guard: Option<(Virtual, bool)>) -> Operation {
+        let opcode = match guard {
+            None => Opcode::Bra,
+            Some((_, true)) => Opcode::Bt,
+            Some((_, false)) => Opcode::Bf,
+        };
+        let jump = operation(opcode, Vec::new(), vec![Operand::Block(block)]);
+        jump.under(guard.map(|(guard, _)| guard))
+    }
+    fn under(operation: Operation, guard: Virtual, holds: bool) -> Operation {
+        let condition = match holds {
+            true => Condition::True,
+            false => Condition::False,
+        };
+        let mnemonic = operation.mnemonic.under(condition);
+        Operation {
+            mnemonic,
+            predicate: Some(guard),
+            ..operation
+        }
+    }
+    fn always(operation: Operation) -> Operation {
+        let mnemonic = operation.mnemonic.under(Condition::Always);
+        Operation {
+            mnemonic,
+            predicate: None,
+            ..operation
+        }
+    }
+}
+
+/// The storage of registers, once they are given.
+pub(super) fn locate(
+    allocation: &Allocation,
+) -> impl Fn(Name) -> crate::mir::dependence::Locations + '_ {
+    |name| {
+        let register = match name {
+            Name::Virtual(register) => allocation.register(register),
+            Name::Fixed(register) => register,
+        };
+        Sc140::units(register).map(|unit| unit as u32).collect()
+    }
+}

@@ -1,0 +1,294 @@
+//! In which form each value lies in its register.
+//!
+//! ```text
+//! x = a + b (may wrap); x < c       x is extended by its sign to the register's 40 bits where it is defined
+//! s = load short; mac s, t, acc     s lies in the high part, where products take it from: `move.f`
+//! ```
+//!
+//! A number of 8, 16 or 32 bits is *extended* where all bits above it are its sign; demand goes backwards from uses that read
+//! beyond the width, through block parameters; what is extended anyway goes forwards, optimistically. A number of 16 bits is
+//! a *fraction* where bits 31 to 16 hold it and nothing is known of those below. Linear in the instructions for each round,
+//! and a round only ever takes something away.
+
+use ir::*;
+
+pub(super) struct Forms {
+    pub(super) needed: EntitySet<Value>,
+    /// Keyed by value: how often it is an operand.
+    pub(super) uses: EntityVec<Value, u32>,
+    demanded: EntityVec<Value, bool>,
+    natural: EntityVec<Value, bool>,
+    fractions: EntityVec<Value, bool>,
+    /// Comparisons that only branches and choices behind them in their block read.
+    truths: EntityVec<Value, bool>,
+}
+
+impl Forms {
+    pub(super) fn of(function: &Function) -> Forms {
+        let count = function.values.len();
+        let mut forms = Forms {
+            needed: crate::select::needed(function),
+            uses: ir::needed::uses(function),
+            demanded: EntityVec::with_len(false, count),
+            natural: EntityVec::with_len(true, count),
+            fractions: EntityVec::with_len(true, count),
+            truths: EntityVec::with_len(false, count),
+        };
+        forms.choose_truths(function);
+        forms.choose_fractions(function);
+        forms.demand(function);
+        forms.forward(function);
+        forms
+    }
+
+    /// Returns true if an extension follows the value's definition.
+    pub(super) fn extends(&self, function: &Function, value: Value) -> bool {
+        matches!(function.ty(value), Type::I8 | Type::I16 | Type::I32)
+            && !self.fractions[value]
+            && self.demanded[value]
+            && !self.natural[value]
+    }
+    /// Returns true if the value's register holds it extended by its sign.
+    pub(super) fn is_extended(&self, value: Value) -> bool {
+        self.demanded[value] || self.natural[value]
+    }
+    /// Returns true if the value's register holds it in its high part.
+    pub(super) fn is_fraction(&self, value: Value) -> bool {
+        self.fractions[value]
+    }
+    /// Returns true if the value is a flag; other truth values are numbers.
+    pub(super) fn is_flag(&self, value: Value) -> bool {
+        self.truths[value]
+    }
+
+    fn choose_truths(&mut self, function: &Function) {
+        for &block in &function.layout {
+            let data = &function.blocks[block];
+            for &inst in &data.insts {
+                let made = &function.insts[inst];
+                if matches!(made.op, Op::IntCompare(_)) {
+                    self.truths[made.results[0]] = true;
+                }
+            }
+        }
+        let mut keep: EntityVec<Value, u32> = EntityVec::with_len(0, self.uses.len());
+        for &block in &function.layout {
+            let data = &function.blocks[block];
+            let own = |value: Value| match function.values[value].def {
+                ValueDef::Result(inst, _) => data.insts.contains(&inst),
+                ValueDef::Param(..) => false,
+            };
+            for &inst in &data.insts {
+                let made = &function.insts[inst];
+                if let (Op::Select, Some(&condition)) = (&made.op, made.args.first())
+                    && own(condition)
+                    && !made.args[1..].contains(&condition)
+                {
+                    keep[condition] += 1;
+                }
+            }
+            if let Terminator::Branch { condition, .. } = &data.terminator
+                && own(*condition)
+            {
+                keep[*condition] += 1;
+            }
+        }
+        for value in function.values.keys() {
+            self.truths[value] &= keep[value] == self.uses[value];
+        }
+    }
+
+    /// What may lie in the high part: defined there at no cost, and worth it.
+    fn choose_fractions(&mut self, function: &Function) {
+        let mut factors: EntityVec<Value, bool> = EntityVec::with_len(false, self.uses.len());
+        let mut others: EntityVec<Value, bool> = EntityVec::with_len(false, self.uses.len());
+        for &block in &function.layout {
+            for &inst in &function.blocks[block].insts {
+                let data = &function.insts[inst];
+                for (at, &arg) in data.args.iter().enumerate() {
+                    match data.op {
+                        Op::Binary(BinaryOp::MulFractional, _) => factors[arg] = true,
+                        Op::Store(_) if at > 0 => {}
+                        _ => others[arg] = true,
+                    }
+                }
+            }
+            let terminator = &function.blocks[block].terminator;
+            for &value in terminator.reads() {
+                others[value] = true;
+            }
+        }
+        for &value in &function.blocks[function.entry()].params {
+            self.fractions[value] = false;
+        }
+        for value in function.values.keys() {
+            let possible = function.ty(value) == Type::I16
+                && match function.defining(value).map(|data| &data.op) {
+                    Some(Op::Load(_)) => factors[value],
+                    Some(Op::Unary(UnaryOp::RoundHigh)) => true,
+                    Some(Op::Convert(Convert::Truncate)) => high_part(function, value).is_some(),
+                    Some(_) => false,
+                    // A parameter, where all that arrives is one.
+                    None => factors[value] && !others[value],
+                };
+            self.fractions[value] &= possible;
+        }
+        loop {
+            let mut changed = false;
+            for &block in &function.layout {
+                for edge in function.blocks[block].terminator.edges() {
+                    let params = &function.blocks[edge.block].params;
+                    for (&arg, &param) in edge.args.iter().zip(params) {
+                        let known =
+                            matches!(function.defining(arg).map(|d| &d.op), Some(Op::Const(_)));
+                        if self.fractions[param] && !self.fractions[arg] && !known {
+                            self.fractions[param] = false;
+                            changed = true;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    fn demand(&mut self, function: &Function) {
+        let mut work: Vec<Value> = Vec::new();
+        for &block in &function.layout {
+            for &inst in &function.blocks[block].insts {
+                let data = &function.insts[inst];
+                let args = data.args.iter().enumerate();
+                work.extend(
+                    args.filter(|(at, _)| reads_beyond(data, *at))
+                        .map(|(_, &arg)| arg),
+                );
+            }
+            match &function.blocks[block].terminator {
+                Terminator::Switch { value, .. } => work.push(*value),
+                Terminator::Return(values) => work.extend(values),
+                _ => {}
+            }
+        }
+        let mut arriving: EntityVec<Block, Vec<&Edge>> =
+            EntityVec::with_len(Vec::new(), function.blocks.len());
+        for &block in &function.layout {
+            for edge in function.blocks[block].terminator.edges() {
+                arriving[edge.block].push(edge);
+            }
+        }
+        while let Some(value) = work.pop() {
+            if std::mem::replace(&mut self.demanded[value], true) {
+                continue;
+            }
+            if let ValueDef::Param(block, index) = function.values[value].def {
+                for edge in &arriving[block] {
+                    work.extend(edge.args.get(index as usize));
+                }
+            }
+        }
+    }
+
+    fn forward(&mut self, function: &Function) {
+        for &value in &function.blocks[function.entry()].params {
+            self.natural[value] = false;
+        }
+        loop {
+            let mut changed = false;
+            for &block in &function.layout {
+                for &inst in &function.blocks[block].insts {
+                    let data = &function.insts[inst];
+                    for &result in &data.results {
+                        if self.natural[result] && !self.is_natural(function, data) {
+                            self.natural[result] = false;
+                            changed = true;
+                        }
+                    }
+                }
+                for edge in function.blocks[block].terminator.edges() {
+                    let params = &function.blocks[edge.block].params;
+                    for (&arg, &param) in edge.args.iter().zip(params) {
+                        if self.natural[param] && !self.is_extended(arg) {
+                            self.natural[param] = false;
+                            changed = true;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    /// Returns true if the operation leaves its result extended.
+    fn is_natural(&self, function: &Function, data: &InstData) -> bool {
+        use BinaryOp::{
+            Add, AddSaturateSigned, And, MaxSigned, MaxUnsigned, MinSigned, MinUnsigned,
+            MulFractional, Or, ShlSaturateSigned, ShrSaturateSigned, ShrSigned, ShrUnsigned, Sub,
+            SubSaturateSigned, Xor,
+        };
+        let all = || data.args.iter().all(|&arg| self.is_extended(arg));
+        match &data.op {
+            Op::Const(_) | Op::Undef | Op::Load(_) | Op::CallUnknown { .. } | Op::Call(_) => true,
+            Op::Binary(Add | Sub, wrap) => wrap.no_signed && all(),
+            Op::Binary(And | Or | Xor, _) => all(),
+            Op::Binary(
+                AddSaturateSigned | SubSaturateSigned | MulFractional | ShlSaturateSigned
+                | ShrSaturateSigned | ShrSigned | MinSigned | MaxSigned | MinUnsigned | MaxUnsigned,
+                _,
+            ) => true,
+            Op::Binary(ShrUnsigned, _) => {
+                let by = data.args.get(1).and_then(|&by| function.int_constant(by));
+                by.is_some_and(|by| by > 0)
+            }
+            Op::Unary(UnaryOp::Not) => all(),
+            Op::Unary(UnaryOp::Normalize | UnaryOp::RoundHigh | UnaryOp::AbsSaturateSigned) => true,
+            Op::Select => data.args[1..].iter().all(|&arg| self.is_extended(arg)),
+            Op::Convert(Convert::SignExtend | Convert::SaturateSigned) => true,
+            // Of fewer bits than the result.
+            Op::Convert(Convert::ZeroExtend) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The number of 32 bits whose high part a value of 16 bits is.
+pub(super) fn high_part(function: &Function, value: Value) -> Option<Value> {
+    let data = function.defining(value)?;
+    if !matches!(data.op, Op::Convert(Convert::Truncate)) || function.ty(value) != Type::I16 {
+        return None;
+    }
+    let shift = function.defining(*data.args.first()?)?;
+    let by = function.int_constant(*shift.args.get(1)?)?;
+    let is_shift = matches!(
+        shift.op,
+        Op::Binary(BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, _)
+    );
+    (is_shift && by == 16 && function.ty(shift.args[0]) == Type::I32).then(|| shift.args[0])
+}
+
+/// Returns true if the operation reads what stands above the operand's width.
+fn reads_beyond(data: &InstData, at: usize) -> bool {
+    use BinaryOp::{
+        AddSaturateSigned, DivSigned, DivUnsigned, MaxSigned, MaxUnsigned, MinSigned, MinUnsigned,
+        RemSigned, RemUnsigned, ShlSaturateSigned, ShrSaturateSigned, ShrSigned, SubSaturateSigned,
+    };
+    match &data.op {
+        Op::IntCompare(_) | Op::Call(_) | Op::CallUnknown { .. } => true,
+        Op::Binary(
+            AddSaturateSigned | SubSaturateSigned | ShlSaturateSigned | ShrSaturateSigned
+            | DivSigned | DivUnsigned | RemSigned | RemUnsigned | MinSigned | MaxSigned
+            | MinUnsigned | MaxUnsigned | ShrSigned,
+            _,
+        ) => true,
+        // The number of places.
+        Op::Binary(BinaryOp::Shl | BinaryOp::ShrUnsigned, _) => at == 1,
+        Op::Unary(
+            UnaryOp::Normalize | UnaryOp::RoundHigh | UnaryOp::AbsSaturateSigned | UnaryOp::IntAbs,
+        ) => true,
+        Op::Convert(Convert::SaturateSigned) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,613 @@
+//! Integer and fractional arithmetic.
+//!
+//! The mode in which code runs clamps `add`, `sub`, `mac` and their like to 32 bits: they are saturating sums, and plain ones
+//! where these can't wrap. `iadd`, shifts and logic wrap in 40 bits, of which the low 32 are right.
+
+use super::super::code::{Operand, Virtual, operation};
+use super::{Selector, forms};
+use crate::select::{Guard, Select};
+use ir::{BinaryOp, Convert, IntCondition, Op, Type, UnaryOp, Value, ValueDef, Wrap};
+use isa::sc140::Opcode;
+
+impl Selector<'_> {
+    /// Finds products that are parts of sums: read once, in their own block.
+    pub(super) fn fuse(&mut self) {
+        let source = self.source;
+        for &block in &source.layout {
+            let insts = &source.blocks[block].insts;
+            for &inst in insts {
+                let data = &source.insts[inst];
+                let Op::Binary(op, _) = data.op else { continue };
+                let product = match op {
+                    BinaryOp::AddSaturateSigned | BinaryOp::SubSaturateSigned => {
+                        BinaryOp::MulFractional
+                    }
+                    BinaryOp::Add if self.ty(data.results[0]) == Type::I32 => BinaryOp::Mul,
+                    _ => continue,
+                };
+                let is_sum = op != BinaryOp::SubSaturateSigned;
+                let fits = |this: &Self, value: Value| {
+                    let made = source.defining(value);
+                    let own = match source.values[value].def {
+                        ValueDef::Result(inst, _) => insts.contains(&inst),
+                        ValueDef::Param(..) => false,
+                    };
+                    let known = made.is_some_and(|made| match made.op {
+                        Op::Binary(op, _) if op == product => {
+                            op == BinaryOp::MulFractional
+                                || made.args.iter().all(|&arg| this.short(arg).is_some())
+                        }
+                        _ => false,
+                    });
+                    known && own && this.forms.uses[value] == 1
+                };
+                let second = data.args[1];
+                if fits(self, second) {
+                    self.fused.insert(second);
+                } else if is_sum && fits(self, data.args[0]) {
+                    self.fused.insert(data.args[0]);
+                }
+            }
+        }
+    }
+
+    /// The value of 16 bits that a number of 32 bits is, or a constant that 16 bits hold.
+    fn short(&self, value: Value) -> Option<Value> {
+        if let Some(number) = self.number(value) {
+            return (-0x8000..0x8000).contains(&number).then_some(value);
+        }
+        let data = self.source.defining(value)?;
+        let from = *data.args.first()?;
+        let extends = matches!(data.op, Op::Convert(Convert::SignExtend));
+        (extends && self.ty(from).bits() <= 16 && self.ty(from).is_int()).then_some(from)
+    }
+    /// A number of 16 bits in the low half of a register.
+    fn low(&mut self, value: Value) -> Virtual {
+        match self.short(value) {
+            Some(from) if from != value && self.ty(from) == Type::I16 => self.integer(from),
+            _ => self.integer(value),
+        }
+    }
+
+    pub(super) fn unary(&mut self, op: UnaryOp, arg: Value, result: Value) {
+        let ty = self.ty(arg);
+        if ty == Type::I64 {
+            return self.no_form(&crate::select::name(&Op::Unary(op)), ty);
+        }
+        if ty == Type::Bool {
+            let from = self.integer(arg);
+            let to = self.home(result);
+            self.put(Opcode::Clr, to, &[]);
+            let flag = self.flag();
+            self.put(Opcode::Tstgt, flag, &[from.into()]);
+            let clear = Guard {
+                register: flag,
+                holds: false,
+            };
+            return self.put_under(clear, Opcode::Add, to, &[1.into()]);
+        }
+        let from = self.integer(arg);
+        match op {
+            UnaryOp::Not => {
+                let raw = self.target(result);
+                self.put(Opcode::Not, raw, &[from.into()]);
+                self.settle(result, raw);
+            }
+            UnaryOp::Neg => {
+                let raw = self.target(result);
+                let other = self.data();
+                self.put(Opcode::Not, other, &[from.into()]);
+                self.copy(raw, other);
+                self.put(Opcode::IaddncW, raw, &[1.into()]);
+                self.settle(result, raw);
+            }
+            UnaryOp::IntAbs => {
+                let raw = self.target(result);
+                let flag = self.flag();
+                self.put(Opcode::Tstge, flag, &[from.into()]);
+                self.copy(raw, from);
+                let negative = Guard {
+                    register: flag,
+                    holds: false,
+                };
+                self.put_under(negative, Opcode::Not, raw, &[raw.into()]);
+                self.put_under(negative, Opcode::IaddncW, raw, &[1.into()]);
+                self.settle(result, raw);
+            }
+            UnaryOp::AbsSaturateSigned => {
+                let raw = self.copied(from);
+                self.put(Opcode::Abs, raw, &[]);
+                self.clamped(raw, result);
+            }
+            UnaryOp::RoundHigh if ty == Type::I32 => {
+                let to = self.home(result);
+                self.put(Opcode::Rnd, to, &[from.into()]);
+            }
+            UnaryOp::Normalize => self.normalize(from, ty, result),
+            op => self.no_form(&crate::select::name(&Op::Unary(op)), ty),
+        }
+    }
+
+    /// The places by which a number can go left.
+    fn normalize(&mut self, from: Virtual, ty: Type, result: Value) {
+        let places = self.data();
+        self.put(Opcode::Clb, places, &[from.into()]);
+        let raw = self.data();
+        self.copy(raw, places);
+        self.put(Opcode::Neg, raw, &[]);
+        let above = 32 - i64::from(ty.bits());
+        if above > 0 {
+            self.put(Opcode::Sub, raw, &[above.into()]);
+        }
+        let flag = self.flag();
+        self.put(Opcode::Tsteq, flag, &[from.into()]);
+        self.put_under(Guard::of(flag), Opcode::Clr, raw, &[]);
+        let to = self.home(result);
+        self.copy(to, raw);
+    }
+
+    /// A number of up to 40 bits between the limits of the result's type.
+    fn clamped(&mut self, raw: Virtual, result: Value) {
+        let to = self.home(result);
+        let ty = self.ty(result);
+        if ty == Type::I32 {
+            self.copy(to, raw);
+            return self.put(Opcode::SatL, to, &[]);
+        }
+        let most = (1i64 << (ty.bits() - 1)) - 1;
+        self.copy(to, raw);
+        for (limit, above) in [(most, true), (-most - 1, false)] {
+            let flag = self.flag();
+            let against = if above { limit } else { limit - 1 };
+            let sources: [Operand; 2] = match against {
+                -0x8000..=0x7fff => [against.into(), to.into()],
+                _ => {
+                    let with = self.constant(against);
+                    [with.into(), to.into()]
+                }
+            };
+            let opcode = match sources[0] {
+                Operand::Number(_) => Opcode::CmpgtW,
+                _ => Opcode::Cmpgt,
+            };
+            self.put(opcode, flag, &sources);
+            let with = self.constant(limit);
+            let guard = Guard {
+                register: flag,
+                holds: above,
+            };
+            self.put_under(guard, Opcode::Tfr, to, &[with.into()]);
+        }
+    }
+
+    pub(super) fn binary(&mut self, op: BinaryOp, wrap: Wrap, args: [Value; 2], result: Value) {
+        use BinaryOp::{
+            Add, AddSaturateSigned, And, MaxSigned, MaxUnsigned, MinSigned, MinUnsigned, Mul,
+            MulFractional, Or, Shl, ShlSaturateSigned, ShrSaturateSigned, ShrSigned, ShrUnsigned,
+            Sub, SubSaturateSigned, Xor,
+        };
+        let ty = self.ty(args[0]);
+        let name = || crate::select::name(&Op::Binary(op, wrap));
+        // Of offsets the low half counts.
+        if ty == Type::I64 && !matches!(op, Add | Sub | Mul | And | Or | Xor | Shl) {
+            return self.no_form(&name(), ty);
+        }
+        match op {
+            Add | Sub => self.sum(op == Add, wrap, args, result),
+            And | Or | Xor => self.logic(op, args, result),
+            Mul => self.product(args, result),
+            Shl | ShrSigned | ShrUnsigned => self.shift(op, args, result),
+            MinSigned | MaxSigned | MinUnsigned | MaxUnsigned => self.extreme(op, args, result),
+            AddSaturateSigned | SubSaturateSigned => {
+                self.saturating_sum(op == AddSaturateSigned, args, result);
+            }
+            MulFractional if ty == Type::I16 => {
+                let [a, b] = args.map(|arg| self.fraction(arg));
+                let to = self.home(result);
+                self.put(Opcode::Mpy, to, &[a.into(), b.into()]);
+            }
+            ShlSaturateSigned | ShrSaturateSigned => match self.number(args[1]) {
+                Some(places) => {
+                    let left = op == ShlSaturateSigned;
+                    self.saturating_shift(args[0], if left { places } else { -places }, result);
+                }
+                None => self.no_form(&name(), ty),
+            },
+            BinaryOp::DivUnsigned
+            | BinaryOp::RemUnsigned
+            | BinaryOp::DivSigned
+            | BinaryOp::RemSigned => self.quotient(op, args, result),
+            _ => self.no_form(&name(), ty),
+        }
+    }
+
+    fn sum(&mut self, adds: bool, wrap: Wrap, args: [Value; 2], result: Value) {
+        let wide = self.ty(result) == Type::I64;
+        if adds && let Some(at) = args.iter().position(|arg| self.fused.contains(arg)) {
+            return self.accumulate(args[1 - at], args[at], result);
+        }
+        let exact = wrap.no_signed && !wide && args.iter().all(|&arg| self.forms.is_extended(arg));
+        let raw = self.target(result);
+        let number = match (self.number(args[1]), self.number(args[0])) {
+            (Some(number), _) => Some((args[0], if adds { number } else { number.wrapping_neg() })),
+            (None, Some(number)) if adds => Some((args[1], number)),
+            _ => None,
+        };
+        match number {
+            Some((arg, number @ -0x8000..=0x7fff)) => {
+                let from = self.integer(arg);
+                match (exact, number) {
+                    (_, 0) => self.copy(raw, from),
+                    (true, 1..=31) => {
+                        self.copy(raw, from);
+                        self.put(Opcode::Add, raw, &[number.into()]);
+                    }
+                    (true, -31..=-1) => {
+                        self.copy(raw, from);
+                        self.put(Opcode::Sub, raw, &[(-number).into()]);
+                    }
+                    (true, _) => self.put(Opcode::AddncW, raw, &[number.into(), from.into()]),
+                    (false, _) => {
+                        self.copy(raw, from);
+                        self.put(Opcode::IaddncW, raw, &[number.into()]);
+                    }
+                }
+            }
+            _ => {
+                let [a, b] = args.map(|arg| self.integer(arg));
+                match (exact, adds) {
+                    (true, true) => self.put(Opcode::Add, raw, &[a.into(), b.into()]),
+                    (true, false) => self.put(Opcode::Sub, raw, &[b.into(), a.into()]),
+                    (false, true) => {
+                        let sum = self.copied(a);
+                        self.put(Opcode::Iadd, sum, &[b.into()]);
+                        self.copy(raw, sum);
+                    }
+                    (false, false) => {
+                        // ~(~a + b)
+                        let sum = self.data();
+                        self.put(Opcode::Not, sum, &[a.into()]);
+                        self.put(Opcode::Iadd, sum, &[b.into()]);
+                        self.put(Opcode::Not, raw, &[sum.into()]);
+                    }
+                }
+            }
+        }
+        self.settle(result, raw);
+    }
+
+    /// `result = onto + product`, of integers.
+    fn accumulate(&mut self, onto: Value, product: Value, result: Value) {
+        let source = self.source;
+        let Some(data) = source.defining(product) else {
+            return;
+        };
+        let [a, b] = [data.args[0], data.args[1]].map(|arg| self.low(arg));
+        let from = self.integer(onto);
+        let raw = self.target(result);
+        let sum = self.copied(from);
+        self.put(Opcode::Imac, sum, &[a.into(), b.into()]);
+        self.copy(raw, sum);
+        self.settle(result, raw);
+    }
+
+    fn logic(&mut self, op: BinaryOp, args: [Value; 2], result: Value) {
+        if let (BinaryOp::And, Some(mask)) = (op, self.number(args[1])) {
+            let ty = match mask {
+                0xff => Some(Type::I8),
+                0xffff => Some(Type::I16),
+                _ => None,
+            };
+            if let Some(ty) = ty.filter(|ty| ty.bits() < self.ty(result).bits()) {
+                let from = self.integer(args[0]);
+                let to = self.home(result);
+                return self.zero_extend(to, from, ty);
+            }
+        }
+        let [a, b] = args.map(|arg| self.integer(arg));
+        let raw = self.target(result);
+        let opcode = match op {
+            BinaryOp::And => Opcode::And,
+            BinaryOp::Or => Opcode::Or,
+            _ => Opcode::Eor,
+        };
+        let made = self.copied(a);
+        self.put(opcode, made, &[b.into()]);
+        self.copy(raw, made);
+        self.settle(result, raw);
+    }
+
+    fn product(&mut self, args: [Value; 2], result: Value) {
+        let raw = self.target(result);
+        if args.iter().all(|&arg| self.short(arg).is_some()) {
+            let [a, b] = args.map(|arg| self.low(arg));
+            self.put(Opcode::Impy, raw, &[a.into(), b.into()]);
+            return self.settle(result, raw);
+        }
+        let [a, b] = args.map(|arg| self.integer(arg));
+        if self.ty(result).bits() <= 16 {
+            self.put(Opcode::Impy, raw, &[a.into(), b.into()]);
+            return self.settle(result, raw);
+        }
+        // The products of unlike halves count in the high half alone.
+        let cross = self.data();
+        self.put(Opcode::Impyhluu, cross, &[a.into(), b.into()]);
+        self.put(Opcode::Imaclhuu, cross, &[a.into(), b.into()]);
+        let high = self.data();
+        self.put(Opcode::Aslw, high, &[cross.into()]);
+        let low = self.data();
+        self.put(Opcode::Impyuu, low, &[a.into(), b.into()]);
+        self.put(Opcode::Iadd, low, &[high.into()]);
+        self.copy(raw, low);
+        self.settle(result, raw);
+    }
+
+    fn shift(&mut self, op: BinaryOp, args: [Value; 2], result: Value) {
+        let ty = self.ty(result);
+        let mut from = self.integer(args[0]);
+        if op == BinaryOp::ShrUnsigned {
+            let plain = self.data();
+            self.zero_extend(plain, from, ty);
+            from = plain;
+        }
+        let raw = self.target(result);
+        let opcode = match op {
+            BinaryOp::Shl => Opcode::Asll,
+            BinaryOp::ShrSigned => Opcode::Asrr,
+            _ => Opcode::Lsrr,
+        };
+        match self.number(args[1]) {
+            Some(0) => self.copy(raw, from),
+            Some(16) => {
+                let opcode = match op {
+                    BinaryOp::Shl => Opcode::Aslw,
+                    BinaryOp::ShrSigned => Opcode::Asrw,
+                    _ => Opcode::Lsrw,
+                };
+                self.put(opcode, raw, &[from.into()]);
+            }
+            Some(places @ 1..=31) => {
+                let made = self.copied(from);
+                self.put(opcode, made, &[places.into()]);
+                self.copy(raw, made);
+            }
+            Some(_) => return self.no_form("shift beyond the width", ty),
+            None => {
+                let places = self.integer(args[1]);
+                let made = self.copied(from);
+                self.put(opcode, made, &[places.into()]);
+                self.copy(raw, made);
+            }
+        }
+        self.settle(result, raw);
+    }
+
+    fn extreme(&mut self, op: BinaryOp, args: [Value; 2], result: Value) {
+        let how = match op {
+            BinaryOp::MinSigned => IntCondition::LessSigned,
+            BinaryOp::MaxSigned => IntCondition::GreaterSigned,
+            BinaryOp::MinUnsigned => IntCondition::LessUnsigned,
+            _ => IntCondition::GreaterUnsigned,
+        };
+        let guard = match self.number(args[1]) {
+            Some(number) => self.compare_number(how, args[0], number),
+            None => self.compare(how, args),
+        };
+        let [a, b] = args.map(|arg| self.integer(arg));
+        let made = self.copied(b);
+        self.put_under(guard, Opcode::Tfr, made, &[a.into()]);
+        let to = self.home(result);
+        self.copy(to, made);
+    }
+
+    fn saturating_sum(&mut self, adds: bool, args: [Value; 2], result: Value) {
+        let source = self.source;
+        if let Some(at) = args.iter().position(|arg| self.fused.contains(arg))
+            && let Some(data) = source.defining(args[at])
+        {
+            let [a, b] = [data.args[0], data.args[1]].map(|arg| self.fraction(arg));
+            let from = self.integer(args[1 - at]);
+            let to = self.home(result);
+            let sum = self.copied(from);
+            let mut sources: Vec<Operand> = vec![a.into(), b.into()];
+            if !adds {
+                sources.push((-1).into());
+            }
+            self.append(operation(Opcode::Mac, vec![sum.into()], sources));
+            return self.copy(to, sum);
+        }
+        let [a, b] = args.map(|arg| self.integer(arg));
+        match (self.ty(result), adds) {
+            (Type::I64, _) => self.no_form("saturating sum", Type::I64),
+            (Type::I32, true) => {
+                let to = self.home(result);
+                self.put(Opcode::Add, to, &[a.into(), b.into()]);
+            }
+            (Type::I32, false) => {
+                let to = self.home(result);
+                self.put(Opcode::Sub, to, &[b.into(), a.into()]);
+            }
+            (_, adds) => {
+                let raw = self.data();
+                match adds {
+                    true => self.put(Opcode::Add, raw, &[a.into(), b.into()]),
+                    false => self.put(Opcode::Sub, raw, &[b.into(), a.into()]),
+                }
+                self.clamped(raw, result);
+            }
+        }
+    }
+
+    /// By places to the left, to the right where they are negative.
+    fn saturating_shift(&mut self, arg: Value, places: i64, result: Value) {
+        let ty = self.ty(result);
+        let from = self.integer(arg);
+        let bits = i64::from(ty.bits());
+        if places <= 0 {
+            let made = self.copied(from);
+            let by = (-places).min(bits - 1);
+            if by > 0 {
+                self.put(Opcode::Asrr, made, &[by.into()]);
+            }
+            let to = self.home(result);
+            return self.copy(to, made);
+        }
+        // A number of 32 bits keeps all its bits for 8 places; what is clamped stays clamped.
+        let mut left = places.min(bits);
+        let step = 40 - bits;
+        let mut raw = self.copied(from);
+        while left > 0 {
+            let by = left.min(step).min(16);
+            self.put(Opcode::Asll, raw, &[by.into()]);
+            left -= by;
+            if left > 0 {
+                match ty {
+                    Type::I32 => self.put(Opcode::SatL, raw, &[]),
+                    _ => break,
+                }
+            }
+        }
+        if ty != Type::I32 && left > 0 {
+            self.no_form("saturating shift by so many places", ty);
+        }
+        if ty == Type::I32 {
+            self.put(Opcode::SatL, raw, &[]);
+            let to = self.home(result);
+            return self.copy(to, raw);
+        }
+        raw = self.copied(raw);
+        self.clamped(raw, result);
+    }
+
+    /// By a power of two.
+    fn quotient(&mut self, op: BinaryOp, args: [Value; 2], result: Value) {
+        let ty = self.ty(result);
+        let name = crate::select::name(&Op::Binary(op, Wrap::MAY));
+        let mask = match ty {
+            Type::I8 => 0xff,
+            Type::I16 => 0xffff,
+            _ => 0xffff_ffff,
+        };
+        let by = self.number(args[1]).map(|by| by & mask);
+        let Some(places) = by
+            .filter(|by| by.count_ones() == 1)
+            .map(|by| i64::from(by.trailing_zeros()))
+        else {
+            return self.no_form(&name, ty);
+        };
+        let signed = matches!(op, BinaryOp::DivSigned | BinaryOp::RemSigned);
+        if places > 30 || signed && places == i64::from(ty.bits()) - 1 {
+            return self.no_form(&name, ty);
+        }
+        let from = self.integer(args[0]);
+        let raw = self.target(result);
+        let plain = match signed {
+            true => from,
+            false => {
+                let plain = self.data();
+                self.zero_extend(plain, from, ty);
+                plain
+            }
+        };
+        let mut up = plain;
+        if signed && places > 0 {
+            // Towards zero: what is below it is raised by the divisor less one.
+            let sign = self.copied(plain);
+            self.put(Opcode::Asrr, sign, &[31.into()]);
+            let low = self.constant((1 << places) - 1);
+            self.put(Opcode::And, sign, &[low.into()]);
+            self.put(Opcode::Iadd, sign, &[plain.into()]);
+            up = sign;
+        }
+        let whole = self.copied(up);
+        if places > 0 {
+            let shift = if signed { Opcode::Asrr } else { Opcode::Lsrr };
+            self.put(shift, whole, &[places.into()]);
+        }
+        match op {
+            BinaryOp::DivSigned | BinaryOp::DivUnsigned => self.copy(raw, whole),
+            _ => {
+                // What the quotient leaves.
+                if places > 0 {
+                    self.put(Opcode::Asll, whole, &[places.into()]);
+                }
+                let left = self.data();
+                self.put(Opcode::Not, left, &[plain.into()]);
+                self.put(Opcode::Iadd, left, &[whole.into()]);
+                self.put(Opcode::Not, raw, &[left.into()]);
+            }
+        }
+        self.settle(result, raw);
+    }
+
+    pub(super) fn convert(&mut self, kind: Convert, arg: Value, result: Value) {
+        let (from, to) = (self.ty(arg), self.ty(result));
+        let pointer = |ty: Type| matches!(ty, Type::Ptr(_));
+        match kind {
+            Convert::Truncate if self.forms.is_fraction(result) => {
+                let Some(whole) = forms::high_part(self.source, result) else {
+                    return;
+                };
+                let whole = self.integer(whole);
+                let home = self.home(result);
+                self.copy(home, whole);
+            }
+            _ if pointer(to) => {
+                let value = self.address(arg);
+                let home = self.home(result);
+                self.copy(home, value);
+            }
+            _ if pointer(from) => {
+                let value = self.read(arg);
+                let home = self.home(result);
+                self.put(Opcode::MoveL, home, &[value.into()]);
+            }
+            Convert::ToBool => {
+                let guard = self.compare_number(IntCondition::NotEqual, arg, 0);
+                let number = self.guard_number(guard);
+                let home = self.home(result);
+                self.copy(home, number);
+            }
+            Convert::SignExtend => {
+                let value = self.integer(arg);
+                let home = self.home(result);
+                match from {
+                    Type::Bool => {
+                        let zero = self.constant(0);
+                        self.put(Opcode::Sub, home, &[value.into(), zero.into()]);
+                    }
+                    _ if self.forms.is_extended(arg) || from == Type::I32 => self.copy(home, value),
+                    from => self.sign_extend(home, value, from),
+                }
+            }
+            Convert::ZeroExtend => {
+                let value = self.integer(arg);
+                let home = self.home(result);
+                match from {
+                    Type::Bool | Type::I32 => self.copy(home, value),
+                    from => self.zero_extend(home, value, from),
+                }
+            }
+            Convert::Truncate if to == Type::Bool => {
+                let value = self.integer(arg);
+                let bit = self.copied(value);
+                let low = self.constant(1);
+                self.put(Opcode::And, bit, &[low.into()]);
+                let home = self.home(result);
+                self.copy(home, bit);
+            }
+            Convert::Truncate | Convert::Bitcast => {
+                let value = self.integer(arg);
+                let raw = self.target(result);
+                self.copy(raw, value);
+                self.settle(result, raw);
+            }
+            Convert::SaturateSigned if from != Type::I64 => {
+                let value = self.integer(arg);
+                let raw = self.copied(value);
+                self.clamped(raw, result);
+            }
+            _ => self.no_form("conversion", from),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! SC140 code of random functions: the reference interpreter and the simulator leave the same memory and result, and no rule is
+//! broken that the simulator knows. Functions of IR, `LOCKSTEP_IR_FUNCTIONS` of them, and C kernels, `LOCKSTEP_C_KERNELS`,
+//! both from the seed `LOCKSTEP_FIRST` on. The simulator and the code generator were written apart, from the same manuals.
+#![allow(clippy::disallowed_methods)]
+
+#[path = "support/sc140.rs"]
+mod sc140;
+
+use ir::{Module, Op, Special};
+use lockstep_codegen::machine;
+use lockstep_codegen::machine::sets::Sets;
+use lockstep_codegen::target::sc140::emit::{Emitted, Options, emit};
+use oracle::interp::{Launch, run};
+use oracle::random::c::kernel;
+use oracle::random::{self, Flavour, Shape};
+use sc140::{interpreted, module_of, simulated};
+use simulate::sc140::Arg;
+use std::collections::BTreeMap;
+
+/// Values of the launch as constants: one lane is alone.
+fn alone(module: &mut Module, warp_size: u32) {
+    for function in &mut module.functions {
+        let insts: Vec<_> = function.insts.keys().collect();
+        for inst in insts {
+            if let Op::Special(special) = function.insts[inst].op {
+                let value = match special {
+                    Special::BlockDim(_) | Special::GridDim(_) | Special::WarpCount => 1,
+                    Special::WarpSize => u64::from(warp_size),
+                    _ => 0,
+                };
+                function.insts[inst].op = Op::Const(value);
+            }
+        }
+    }
+}
+
+fn shape(seed: u64) -> Shape {
+    Shape {
+        flavour: match seed % 4 {
+            3 => Flavour::Arbitrary,
+            _ => Flavour::Structured,
+        },
+        blocks: 4 + (seed % 11) as u32,
+        block_insts: 3 + (seed % 7) as u32,
+        loop_depth: 2,
+        fuel: 5,
+        functions: (seed % 3) as u32,
+        narrow: seed.is_multiple_of(2),
+        wide: false,
+        floats: false,
+        doubles: false,
+        halves: false,
+        math: false,
+        bit_ops: false,
+        fractions: seed % 4 < 2,
+        memory: true,
+        atomics: false,
+        warp_ops: false,
+        inactive_sources: false,
+        switches: true,
+        kills: false,
+        guards: false,
+        exchange: false,
+        barriers: false,
+        stray_barriers: false,
+        warp_sizes: vec![1],
+        max_threads: 1,
+        max_grid: 1,
+        ..Shape::default()
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    judged: u64,
+    failed: u64,
+    spilled: u64,
+    loops: u64,
+    pipelined: u64,
+    refused: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    fn emitted(&mut self, module: &Module, sets: &Sets, options: &Options) -> Option<Emitted> {
+        match emit(module, sets, options) {
+            Ok(emitted) => {
+                let functions = &emitted.functions;
+                self.spilled += u64::from(functions.iter().any(|one| one.spilled > 0));
+                let loops = functions.iter().flat_map(|one| &one.loops);
+                self.loops += loops.clone().count() as u64;
+                self.pipelined += loops.filter(|one| one.stages > 1).count() as u64;
+                Some(emitted)
+            }
+            Err(reasons) => {
+                let reason = reasons.first().map(|one| one.reason.to_string());
+                *self.refused.entry(reason.unwrap_or_default()).or_default() += 1;
+                None
+            }
+        }
+    }
+}
+
+fn options(seed: u64) -> Options {
+    Options {
+        pipeline: seed % 3 > 0,
+        fewer: [0, 0, 8][seed as usize % 3],
+    }
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn judge(seed: u64, sets: &Sets, tally: &mut Tally) {
+    let mut program = random::program(seed, &shape(seed));
+    alone(&mut program.module, program.warp_size);
+    let launch = Launch::for_program(&program);
+    let expected = run(&program.module, &launch);
+    if expected.error.is_some() {
+        tally.failed += 1;
+        return;
+    }
+    for function in &mut program.module.functions {
+        let symbols: Vec<_> = function.symbols.keys().collect();
+        for symbol in symbols {
+            function.symbols[symbol].space = ir::Space::Global;
+        }
+    }
+    let Some(emitted) = tally.emitted(&program.module, sets, &options(seed)) else {
+        return;
+    };
+    let told = || {
+        format!(
+            "seed {seed}\n{}\n{}",
+            ir::text::print_module(&program.module),
+            emitted.text
+        )
+    };
+    let entry = &program.module.functions[0];
+    let params = &entry.blocks[entry.entry()].params;
+    let mut buffers = Vec::new();
+    let arguments = program.arguments.iter().zip(params);
+    let arguments: Vec<_> = arguments
+        .map(|(argument, &param)| match argument {
+            random::Argument::Buffer(bytes) => {
+                buffers.push(bytes.clone());
+                None
+            }
+            random::Argument::Scalar(bits) => Some(match entry.ty(param) {
+                ir::Type::I8 | ir::Type::I16 => Arg::Word(*bits as i16),
+                _ => Arg::Long(*bits as i32),
+            }),
+        })
+        .collect();
+    let outcome = simulated(
+        &emitted.text,
+        &format!("_{}", entry.name),
+        &buffers,
+        &arguments,
+    );
+    let (_, left) = outcome.unwrap_or_else(|fault| panic!("{fault}\n{}", told()));
+    for (at, left) in left.iter().enumerate() {
+        let wanted = &expected.buffers[at].bytes;
+        if left != wanted {
+            let first = left.iter().zip(wanted).position(|(a, b)| a != b);
+            panic!("buffer {at} differs at {first:?}\n{}", told());
+        }
+    }
+    tally.judged += 1;
+}
+
+#[test]
+fn random_functions_compute_the_same() {
+    let count = setting("LOCKSTEP_IR_FUNCTIONS", 300);
+    let first = setting("LOCKSTEP_FIRST", 0);
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let mut tally = Tally::default();
+    for seed in first..first + count {
+        judge(seed, sets, &mut tally);
+    }
+    println!(
+        "{} of {count} functions computed the same, {} with values in memory; {} fail; refused: {:?}",
+        tally.judged, tally.spilled, tally.failed, tally.refused
+    );
+    assert!(tally.judged * 2 >= count, "{}", tally.judged);
+    assert!(tally.spilled * 20 >= count, "{}", tally.spilled);
+}
+
+#[test]
+fn random_kernels_compute_the_same() {
+    let count = setting("LOCKSTEP_C_KERNELS", 300);
+    let first = setting("LOCKSTEP_FIRST", 0);
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let mut tally = Tally::default();
+    for seed in first..first + count {
+        let kernel = kernel(seed);
+        let module = module_of(&kernel.text, &kernel.name);
+        let Some(emitted) = tally.emitted(&module, sets, &options(seed)) else {
+            continue;
+        };
+        let expected = interpreted(&kernel, &module);
+        if let Err(why) = sc140::agrees(&kernel, &expected, &emitted.text) {
+            panic!(
+                "seed {seed}: {why}\n{}\n{}\n{}",
+                kernel.text,
+                ir::text::print_module(&module),
+                emitted.text
+            );
+        }
+        tally.judged += 1;
+    }
+    println!(
+        "{} of {count} kernels computed the same, {} with values in memory, {} loops of the hardware, {} of them pipelined; refused: {:?}",
+        tally.judged, tally.spilled, tally.loops, tally.pipelined, tally.refused
+    );
+    assert!(tally.judged > 0);
+}

@@ -1,0 +1,159 @@
+//! C in the reference interpreter and in the simulator of the SC140: the same result, the same memory.
+
+use ir::lower::c_family::{LowerOptions, lower_unit};
+use ir::{Language, Module};
+use oracle::interp::Launch;
+use oracle::random::c::{Argument, Kernel, Scalar};
+use simulate::Memory;
+use simulate::sc140::{Arg, Limits, Outcome, Program, Settings, Source, run};
+use syntax::c_family::{Dialect, parse_text};
+
+/// The module of the function of this name in a text of C.
+pub(crate) fn module_of(text: &str, name: &str) -> Module {
+    let items = parse_text(text, Dialect::C);
+    let all = lower_unit(&items, &LowerOptions::new(Language::C));
+    all.into_iter()
+        .map(|(_, lowered)| lowered)
+        .find(|lowered| lowered.module.functions[0].name == name)
+        .expect("the kernel")
+        .module
+}
+
+/// What the reference interpreter makes of the kernel.
+pub(crate) fn interpreted(kernel: &Kernel, module: &Module) -> oracle::interp::Outcome {
+    let mut launch = Launch::new(1);
+    launch.warp_size = 1;
+    launch.limits.steps = 50_000_000;
+    for buffer in &kernel.buffers {
+        let bytes = buffer.bytes.clone();
+        launch.buffers.push(oracle::interp::Buffer::global(bytes));
+    }
+    for parameter in &kernel.parameters {
+        launch.parameters.push(match parameter.argument {
+            Argument::Pointer { buffer, offset } => {
+                oracle::interp::Argument::Pointer { buffer, offset }
+            }
+            Argument::Scalar { bits, .. } => oracle::interp::Argument::Bits(bits),
+        });
+    }
+    let outcome = oracle::interp::run(module, &launch);
+    assert_eq!(outcome.error, None, "{}", kernel.text);
+    outcome
+}
+
+/// The settings that code counts on, and the byte order of the interpreter.
+pub(crate) fn limits() -> Limits {
+    Limits {
+        settings: Settings {
+            big_endian: false,
+            product_saturates: true,
+            ..Settings::default()
+        },
+        ..Limits::default()
+    }
+}
+
+/// The outcome of assembly, and what it leaves in each buffer; an argument that is `None` is the next buffer's address.
+pub(crate) fn simulated(
+    text: &str,
+    name: &str,
+    buffers: &[Vec<u8>],
+    arguments: &[Option<Arg>],
+) -> Result<(Outcome, Vec<Vec<u8>>), String> {
+    let document = syntax::sc140::parse(text);
+    if !document.problems.is_empty() {
+        return Err(format!("{:?}", document.problems));
+    }
+    let sources = [Source {
+        document: &document,
+        text,
+    }];
+    let (program, unreadable) = Program::new(&sources);
+    if !unreadable.is_empty() {
+        return Err(format!("{unreadable:?}"));
+    }
+    let mut memory = Memory::new();
+    let places: Vec<u32> = buffers
+        .iter()
+        .map(|bytes| memory.place(bytes).expect("room") as u32)
+        .collect();
+    let mut next = places.iter();
+    let arguments: Vec<Arg> = arguments
+        .iter()
+        .map(|argument| argument.unwrap_or_else(|| Arg::Pointer(*next.next().expect("a buffer"))))
+        .collect();
+    let outcome = run(&program, name, &arguments, &mut memory, &limits());
+    let outcome = outcome.map_err(|fault| fault.to_string())?;
+    if !outcome.violations.is_empty() || !outcome.changed.is_empty() {
+        return Err(format!("{:?} {:?}", outcome.violations, outcome.changed));
+    }
+    let left = buffers.iter().zip(places).map(|(bytes, at)| {
+        let left = memory.bytes(u64::from(at), bytes.len());
+        left.expect("its memory").to_vec()
+    });
+    Ok((outcome, left.collect()))
+}
+
+/// Whether assembly made of the kernel leaves what the interpreter left; `Err`: what differs.
+pub(crate) fn agrees(
+    kernel: &Kernel,
+    expected: &oracle::interp::Outcome,
+    text: &str,
+) -> Result<Outcome, String> {
+    // Several pointers may lead into one buffer: each has a copy of its own only where it is the buffer's one name.
+    let document = syntax::sc140::parse(text);
+    let sources = [Source {
+        document: &document,
+        text,
+    }];
+    let (program, unreadable) = Program::new(&sources);
+    if !document.problems.is_empty() || !unreadable.is_empty() {
+        return Err(format!("{:?} {unreadable:?}", document.problems));
+    }
+    let mut memory = Memory::new();
+    let places: Vec<u64> = kernel
+        .buffers
+        .iter()
+        .map(|buffer| memory.place(&buffer.bytes).expect("room"))
+        .collect();
+    let arguments: Vec<Arg> = kernel
+        .parameters
+        .iter()
+        .map(|parameter| match parameter.argument {
+            Argument::Pointer { buffer, offset } => Arg::Pointer((places[buffer] + offset) as u32),
+            Argument::Scalar { ty, bits } => match ty.bytes() {
+                1 | 2 => Arg::Word(bits as i16),
+                4 => Arg::Long(bits as i32),
+                _ => Arg::Wide(bits as i64),
+            },
+        })
+        .collect();
+    let name = format!("_{}", kernel.name);
+    let outcome = run(&program, &name, &arguments, &mut memory, &limits());
+    let outcome = outcome.map_err(|fault| fault.to_string())?;
+    if !outcome.violations.is_empty() || !outcome.changed.is_empty() {
+        return Err(format!("{:?} {:?}", outcome.violations, outcome.changed));
+    }
+    if let Some(ty) = kernel.returns {
+        let mask = u64::MAX >> (64 - 8 * ty.bytes().min(4));
+        let (found, wanted) = (
+            outcome.data[0] as u64 & mask,
+            expected.returned[0][0] & mask,
+        );
+        if found != wanted {
+            return Err(format!("the result is {found:#x} and not {wanted:#x}"));
+        }
+    }
+    for (number, (buffer, after)) in kernel.buffers.iter().zip(&expected.buffers).enumerate() {
+        let left = memory.bytes(places[number], buffer.bytes.len());
+        let left = left.expect("its memory");
+        if let Some(at) = left.iter().zip(&after.bytes).position(|(a, b)| a != b) {
+            return Err(format!(
+                "buffer {number}, byte {at}: {:#x} and not {:#x}",
+                left[at], after.bytes[at]
+            ));
+        }
+    }
+    let _: Option<Scalar> = kernel.returns;
+    Ok(outcome)
+}
