@@ -1,4 +1,4 @@
-//! What follows the points of a mnemonic.
+//! The completers of a mnemonic: the words behind its points.
 
 macro_rules! completers {
     ($($variant:ident $name:literal)*) => {

@@ -14,7 +14,7 @@ use super::{
     implied,
 };
 
-/// What an operand is.
+/// The meaning of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning {
     Register(Reg),

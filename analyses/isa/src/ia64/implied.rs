@@ -13,7 +13,8 @@ use super::{
     Branch, Class, Completer, File, Inst, Mnemonic, Opcode, Operands, Parallel, Reg, Type,
 };
 
-/// What the table says of instructions of the register stack engine: registers that are read, and written.
+/// Registers that instructions of the register stack engine read, and those that they write, beside their
+/// operands.
 const STACK: &[(Opcode, &[Reg], &[Reg])] = &[
     (
         Opcode::Alloc,
@@ -147,7 +148,7 @@ fn status(mnemonic: Mnemonic, inst: &mut Inst) {
     }
 }
 
-/// What a move from or to an application register does beside.
+/// Adds what a move from or to an application register reads and writes beside its operands.
 pub(super) fn application(number: u8, inst: &mut Inst) {
     let register = Reg::application(number);
     let writes = inst.class == Class::ToApplication;

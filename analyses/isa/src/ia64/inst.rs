@@ -1,4 +1,4 @@
-//! What an instruction does to registers, memory and control, and which unit serves it.
+//! The effects of an instruction on registers, memory and control, and the unit that serves it.
 
 use super::Reg;
 use crate::Branch;
@@ -65,7 +65,7 @@ pub enum Class {
     Alloc,
     Branch,
     Nop,
-    /// What changes the processor's state, or is not known.
+    /// Changes the processor's state, or is not known.
     System,
 }
 
@@ -124,7 +124,7 @@ impl Access {
     }
 }
 
-/// What an instruction does to memory.
+/// The access of an instruction to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Memory {
     pub access: Access,
@@ -136,7 +136,8 @@ pub struct Memory {
     pub ordered: bool,
     /// Confirms an advanced load: what it loads is there already, and may be read in its own group.
     pub confirms: bool,
-    /// What is added to the base afterwards. `None` with a base among the defs: a register's value.
+    /// The number added to the base afterwards. `None` with a base among the defs: a register's value is
+    /// added.
     pub step: Option<i64>,
 }
 

@@ -40,7 +40,7 @@ macro_rules! opcodes {
             $($(#[doc = concat!("`", $name, "`")] $variant,)*)*
         }
 
-        /// By the number of the opcode.
+        /// The rows of the table, by the number of the opcode.
         static ROWS: &[Row] = &[
             $($(Row { name: $name, unit: $unit, class: Class::$class, bytes: $bytes, completers: $completers },)*)*
         ];

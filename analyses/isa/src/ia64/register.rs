@@ -40,15 +40,15 @@ impl Reg {
     pub const EC: Reg = Reg::application(66);
     /// NaT bits of `st8.spill` and `ld8.fill`.
     pub const UNAT: Reg = Reg::application(36);
-    /// How the register stack engine works.
+    /// The configuration of the register stack engine.
     pub const RSC: Reg = Reg::application(16);
-    /// Where the register stack lies in memory.
+    /// The address in the backing store at which the current frame begins.
     pub const BSP: Reg = Reg::application(17);
-    /// Where the register stack engine writes next.
+    /// The address at which the register stack engine writes next.
     pub const BSPSTORE: Reg = Reg::application(18);
     /// NaT bits of registers that the register stack engine wrote.
     pub const RNAT: Reg = Reg::application(19);
-    /// What `cmpxchg` compares with.
+    /// The value that `cmpxchg` compares with.
     pub const CCV: Reg = Reg::application(32);
     /// The high half of 16-byte loads and stores.
     pub const CSD: Reg = Reg::application(25);
@@ -64,13 +64,14 @@ impl Reg {
     pub const PR_ROT: Reg = Reg::special(3);
     /// The current frame: sizes and rotation bases.
     pub const CFM: Reg = Reg::special(4);
-    /// What instructions of the system read and write: translation, interruption, performance and debug registers.
+    /// State that instructions of the system read and write: translation, interruption, performance and debug
+    /// registers.
     pub const SYSTEM: Reg = Reg::special(5);
     /// The user mask, a part of PSR that programs may write.
     pub const UM: Reg = Reg::special(6);
     /// The advanced-load address table.
     pub const ALAT: Reg = Reg::special(7);
-    /// What the register stack engine holds beside its registers.
+    /// The state of the register stack engine beside its registers.
     pub const RSE: Reg = Reg::special(16);
 
     pub const fn general(number: u8) -> Reg {

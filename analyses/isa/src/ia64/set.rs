@@ -1,4 +1,4 @@
-//! What passes ask of every instruction set.
+//! The implementation of `InstructionSet`: the questions that passes ask of every instruction set.
 
 use super::{Class, Completer, File, Mnemonic, Reg};
 use crate::{Branch, InstructionSet};

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// What an instruction does beside writing its operands.
+/// The effect of an instruction beside writing its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Effect {
     /// A function of the lane's own operands.
@@ -13,7 +13,7 @@ pub enum Effect {
     Silent,
     /// Other lanes' values, or memory that may change between two lanes.
     Apart,
-    /// What its further words say: loads, votes and reductions of a warp, queries of textures.
+    /// Depends on its further words: loads, votes and reductions of a warp, queries of textures.
     Depends,
 }
 
