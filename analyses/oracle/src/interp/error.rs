@@ -1,4 +1,4 @@
-//! What ends a run early, and what is reported without ending it.
+//! Errors that end a run early, and findings that are reported without ending it.
 
 use ir::checkpoint::Cancelled;
 use ir::entity::{Block, Inst};
@@ -6,7 +6,7 @@ use ir::function::Loc;
 use ir::types::Space;
 use smol_str::SmolStr;
 
-/// Where something happened.
+/// The place of an event: function, workgroup, warp, lane and instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     pub function: SmolStr,
@@ -73,7 +73,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Why a workgroup cannot go on.
+/// The reason why a workgroup cannot go on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BarrierFault {
     /// Lanes of the warp are on another path; the mask names them.
@@ -165,7 +165,7 @@ impl Error {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
     pub kind: EventKind,
-    /// Where it happened first.
+    /// The place where it happened first.
     pub place: Place,
     pub count: u64,
 }

@@ -1,5 +1,5 @@
-//! What a run is given: the grid, arguments, memory, stage inputs, textures, limits. Everything has a default that
-//! depends on names and the seed alone, so that `Launch::new` runs any module.
+//! The setting of a run: the grid, arguments, memory, stage inputs, textures, limits. Everything has a
+//! default that depends on names and the seed alone, so that `Launch::new` runs any module.
 
 use super::texture::Textures;
 use ir::entity::Entity;
@@ -92,7 +92,7 @@ impl Buffer {
     }
 }
 
-/// How lanes execute.
+/// The way in which lanes execute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
     /// A warp's lanes together, with the reconvergence stack.
@@ -124,7 +124,7 @@ impl Default for Limits {
     }
 }
 
-/// Who asks for a stage input.
+/// The lane, stage input and primitive for which a value is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct InputQuery<'a> {
     pub index: u32,
@@ -142,13 +142,13 @@ pub enum Inputs {
     /// Positions in quads of 2x2 pixels, vertex and instance numbers, smooth functions of the position for the rest.
     #[default]
     Procedural,
-    /// By input, then by lane of the grid; what is missing is procedural.
+    /// Values by input, then by lane of the grid; what is missing is procedural.
     Table(Vec<Vec<u64>>),
     Function(Rc<dyn Fn(&InputQuery<'_>) -> u64>),
 }
 
 impl InputQuery<'_> {
-    /// What `Inputs::Procedural` answers.
+    /// Returns the answer of `Inputs::Procedural`.
     pub fn procedural(&self) -> u64 {
         procedural_input(self)
     }

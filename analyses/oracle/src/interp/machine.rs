@@ -29,7 +29,7 @@ pub(super) enum State {
     Done,
 }
 
-/// What has to be equal for two warps to wait together.
+/// The key that must be equal for two warps to wait together at a barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BarrierKey {
     Name(u64),
@@ -56,7 +56,7 @@ pub(super) struct Workgroup {
     round: u64,
 }
 
-/// What the rest of an instruction sees of its workgroup.
+/// The part of its workgroup that an instruction sees.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) id: [u32; 3],
@@ -64,7 +64,7 @@ pub(super) struct Group<'a> {
     pub(super) shared: &'a mut [u8],
 }
 
-/// How an instruction ends.
+/// The outcome of an instruction for its warp.
 pub(super) enum Step {
     Next,
     /// A frame was pushed.

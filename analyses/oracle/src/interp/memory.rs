@@ -124,7 +124,7 @@ pub(super) struct View<'a> {
     pub(super) local_window: &'a Window,
 }
 
-/// What an access asks for besides its address.
+/// The properties of an access besides its address.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
     pub(super) space: Space,

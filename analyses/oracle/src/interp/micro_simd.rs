@@ -20,7 +20,7 @@ use smol_str::SmolStr;
 use syntax::Span;
 use syntax::musimd::{InstructionKind, Operand, Operator, Program};
 
-/// What a program runs on.
+/// The setting of a program's run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
     /// Identifiers are 0 to this, exclusive.
@@ -57,7 +57,7 @@ pub struct Cycle {
     pub active: Vec<u32>,
 }
 
-/// Why no rule applies.
+/// The reason why no rule applies.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StuckReason {
     #[error("`stop` while {0} branches are open")]
@@ -92,7 +92,7 @@ pub struct Stuck {
     pub reason: StuckReason,
 }
 
-/// What a run leaves.
+/// The result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
     pub trace: Vec<Cycle>,
@@ -142,7 +142,7 @@ struct Machine<'p> {
     setting: &'p Setting,
     names: FxHashMap<SmolStr, usize>,
     order: Vec<SmolStr>,
-    /// By variable, then by element.
+    /// The values of each variable, by element.
     values: Vec<Vec<i64>>,
     memory: FxHashMap<i64, i64>,
     active: Vec<u32>,

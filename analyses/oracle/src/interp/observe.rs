@@ -1,5 +1,6 @@
-//! What an oracle sees of a run: each execution of a block by a warp, the values that it computes, the branches,
-//! addresses and barriers; and for each lane the iteration vector, so that lanes can be compared as the facts claim.
+//! The view that an oracle has of a run: each execution of a block by a warp, the values that it computes,
+//! the branches, addresses and barriers; and for each lane the iteration vector, so that lanes can be
+//! compared as the facts claim.
 //!
 //! Two executions are *converged instances* of each other when they are of the same block, in the same calls, and
 //! their lanes are in the same iteration of every enclosing cycle. Cycles are nested as in the theory of Havlak: a
@@ -79,7 +80,7 @@ pub fn lanes(mut mask: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// What an instruction does with its addresses.
+/// The kind of an instruction's access to its addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessKind {
     Load,
@@ -115,7 +116,7 @@ pub trait Observer {
     fn wants_uses(&self) -> bool {
         false
     }
-    /// Whether any of this is wanted: a run without an observer skips the preparation.
+    /// Returns whether any event is wanted; a run without an observer skips the preparation.
     fn enabled(&self) -> bool {
         true
     }

@@ -14,7 +14,7 @@ use ir::numbers;
 use ir::types::Type;
 use smol_str::SmolStr;
 
-/// What a run leaves. Equal runs have equal outcomes.
+/// The state that a run leaves. Equal runs have equal outcomes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// Values that the lanes returned: by result, then by lane of the grid; 0 for lanes that did not return.
@@ -23,7 +23,7 @@ pub struct Outcome {
     pub buffers: Vec<BufferAfter>,
     /// Shared symbols of workgroup 0 when it ended, in the order of their addresses.
     pub shared: Vec<BufferAfter>,
-    /// What was stored to textures, by handle and coordinates.
+    /// Values stored to textures, by handle and coordinates.
     pub texels: Vec<Texel>,
     pub events: Vec<Event>,
     /// Instructions executed by warps.
@@ -39,7 +39,7 @@ pub struct BufferAfter {
     /// Of the symbol that names it.
     pub name: Option<SmolStr>,
     pub bytes: Vec<u8>,
-    /// What it was described to hold, for showing it.
+    /// The type of an element as the buffer was described, for showing it.
     pub element: Option<Type>,
     /// The members of one element in order, where it is a structure of several types.
     pub record: Vec<Type>,

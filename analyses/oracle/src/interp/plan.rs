@@ -1,5 +1,5 @@
-//! What is computed once a function: immediate post-dominators, the nest of cycles with the counters that each edge
-//! changes, and the places of symbols and private memory.
+//! The plan of a function, computed once: immediate post-dominators, the nest of cycles with the counters
+//! that each edge changes, and the places of symbols and private memory.
 //!
 //! Cycles: each strongly connected component of more than one block (or with an edge to itself) is a cycle, its header
 //! the first block in reverse post-order; components of what remains without the edges to the header are nested in it.
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 /// No block: the virtual exit.
 pub(super) const EXIT: u32 = u32::MAX;
 
-/// What an edge does to the iteration counters of the lanes that take it.
+/// The effect of an edge on the iteration counters of the lanes that take it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EdgePlan {
     /// Cycles that it enters.
@@ -33,7 +33,7 @@ pub(super) struct FunctionPlan<'m> {
     /// Enclosing cycles of each block, outermost first.
     pub(super) cycles: Vec<Vec<u32>>,
     pub(super) cycle_count: usize,
-    /// By block, then by edge in the order of `Terminator::edges`.
+    /// The plans of the edges of each block, in the order of `Terminator::edges`.
     pub(super) edges: Vec<Vec<EdgePlan>>,
     /// Blocks from which a barrier of the workgroup may be reached, calls included.
     pub(super) reaches_barrier: Vec<bool>,
@@ -59,7 +59,7 @@ pub(super) enum SymbolPlace {
     Local(u32),
 }
 
-/// How a value at `Op::SymbolAddress` is found; given by the machine that owns memory.
+/// The source of the values of `Op::SymbolAddress`; given by the machine that owns memory.
 pub(super) trait SymbolSource {
     fn address(&mut self, function: &Function, symbol: usize) -> u64;
 }

@@ -1,4 +1,4 @@
-//! What a run tells: instances for observers, places, events and errors.
+//! Reports of a run: instances for observers, places, events and errors.
 
 use super::access::Attempt;
 use super::error::{Error, Event, EventKind, Fault, Place};
@@ -13,7 +13,7 @@ use ir::function::Loc;
 const MAX_EVENTS: usize = 256;
 
 impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
-    /// What the observer sees of the block that the warp executes.
+    /// Returns the observer's view of the block that the warp executes.
     pub(super) fn instance<'a>(&self, group: &Group<'_>, warp: &'a Warp) -> Option<Instance<'a>>
     where
         'r: 'a,

@@ -39,7 +39,7 @@ pub enum DescribedValue {
     Elements(Type, Vec<u8>),
 }
 
-/// Why a value that is given has no use.
+/// The reason why a value that is given has no use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Untaken {
     /// Nothing has the name.

@@ -41,7 +41,7 @@ pub(super) struct Frame {
     pub(super) values: Vec<u64>,
     pub(super) stack: Vec<Entry>,
     pub(super) counters: Vec<u32>,
-    /// By lane, what distinguishes the calls that led here.
+    /// A number for each lane that distinguishes the calls that led here.
     pub(super) context: Vec<u64>,
     pub(super) cursor: Option<Cursor>,
     /// Addresses of the private objects.

@@ -31,7 +31,7 @@ pub struct Disagreement {
     pub second: (u64, u64),
 }
 
-/// What is compared: a value in a block, by converged instance.
+/// The key of a comparison: a value in a block, by converged instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     extent: Extent,
@@ -108,7 +108,7 @@ impl Witness {
             .get(&(extent, function, value.0, Some(block.0)))
             .copied()
     }
-    /// How often a lane was compared with another one: 0 says that nothing was tested.
+    /// Returns the number of comparisons of a lane with another one: 0 says that nothing was tested.
     pub fn compared(&self) -> u64 {
         self.compared
     }

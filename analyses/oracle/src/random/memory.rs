@@ -8,7 +8,7 @@ use ir::types::{Space, Type};
 
 /// A read-only table, and the exchange area's part that everybody reads.
 pub const TABLE: u32 = 256;
-/// What a lane may write.
+/// The number of bytes that a lane may write.
 pub const SLICE: u32 = 64;
 /// Words touched by atomics only.
 pub const COUNTERS: u32 = 64;

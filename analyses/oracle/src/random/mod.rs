@@ -80,7 +80,7 @@ pub enum Flavour {
     Structured,
 }
 
-/// What programs look like.
+/// The shape of random programs.
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub flavour: Flavour,

@@ -72,7 +72,7 @@ impl Statements {
         e.shared_by_all.truncate(shared);
     }
 
-    /// What is inside of a branch or loop that lanes may take apart, or together.
+    /// Writes the inside of a branch or loop that lanes may take apart, or together.
     fn apart(
         &mut self,
         together: bool,

@@ -12,7 +12,7 @@ pub(super) struct Expr {
 
 const INT_LIMIT: u64 = i32::MAX as u64;
 const LONG_LIMIT: u64 = i64::MAX as u64;
-/// What a variable that is assigned holds at most.
+/// The largest magnitudes that assigned variables hold.
 pub(super) const PLAIN_INT: u64 = 1 << 20;
 pub(super) const PLAIN_LONG: u64 = 1 << 40;
 
@@ -365,7 +365,7 @@ impl Maker<'_> {
         e
     }
 
-    /// What may be stored into an element.
+    /// Returns an expression that may be stored into an element.
     pub(super) fn storable(&mut self, element: Scalar, depth: u32) -> String {
         match element {
             // Conversions to narrow types take the low bits.
@@ -404,7 +404,7 @@ impl Maker<'_> {
     }
 }
 
-/// What an element's magnitude does not exceed.
+/// Returns the bound of an element's magnitude.
 pub(super) fn element_bound(element: Scalar) -> u64 {
     match element {
         Scalar::UnsignedChar => 255,

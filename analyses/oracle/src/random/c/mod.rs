@@ -40,7 +40,7 @@ pub const LONGEST: usize = 64;
 const LIBRARY: &str =
     "double sqrt(double);\ndouble fabs(double);\ndouble fma(double, double, double);\n";
 
-/// What stands between the parentheses of a function's head.
+/// Returns the text between the parentheses of a function's head.
 fn parameter_list(parameters: &[Parameter]) -> String {
     let each = parameters.iter().map(|p| match p.type_text.ends_with('*') {
         true => format!("{}{}", p.type_text, p.name),
@@ -60,7 +60,7 @@ pub struct Kernel {
     /// `None`: it returns nothing.
     pub returns: Option<Scalar>,
     pub parameters: Vec<Parameter>,
-    /// What pointers point into; the same memory must be compared afterwards.
+    /// The buffers that pointers point into; their contents must be compared afterwards.
     pub buffers: Vec<Buffer>,
 }
 

@@ -200,7 +200,7 @@ impl Maker<'_> {
         self.variables.truncate(variables);
     }
 
-    /// Where the search ends; 0 as long as there was none.
+    /// Writes a variable for the position where the search ends; 0 as long as nothing was found.
     pub(super) fn found(&mut self) {
         if self.searched.is_none() {
             return;

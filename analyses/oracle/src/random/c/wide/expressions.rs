@@ -252,7 +252,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What people do with bits.
+    /// Returns an idiom of bit manipulation.
     fn trick(&mut self, depth: u32) -> Option<Expr> {
         let value = self.integer(depth - 1);
         let ty = *self.random.pick(&[Ty::U32, Ty::U64, Ty::U32]);

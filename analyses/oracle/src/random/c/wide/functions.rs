@@ -26,7 +26,7 @@ pub(super) struct Callee {
     pub(super) structure: Option<usize>,
     /// It changes nothing.
     pub(super) pure: bool,
-    /// How often a statement in it runs.
+    /// The number of executions of a statement in it.
     pub(super) weight: u32,
     /// It is a table of functions with this last subscript.
     pub(super) table: Option<i64>,

@@ -40,7 +40,7 @@ impl Maker<'_> {
         self.close("}");
     }
 
-    /// How often a loop may run: its text, its type, the most it is.
+    /// Returns the trip count of a loop: its text, its type, its maximum.
     pub(super) fn trips(&mut self) -> (String, i128) {
         let room = i128::from(self.most / self.weight.max(1));
         let fits: Vec<Index> = self

@@ -41,7 +41,7 @@ use objects::Structure;
 use std::fmt::Write;
 use types::{Cell, Expr, Ty};
 
-/// How often a statement of the kernel runs at most.
+/// The most executions of a statement of the kernel.
 const MOST: u32 = 1 << 12;
 
 /// A kernel, and who can execute it.
@@ -70,7 +70,7 @@ struct Place {
     addressable: bool,
 }
 
-/// What has elements: an array, or a pointer with elements around it.
+/// An object with elements: an array, or a pointer with elements around it.
 #[derive(Clone, Debug)]
 struct Array {
     text: String,
@@ -147,7 +147,7 @@ impl Scope {
     }
 }
 
-/// What may leave a loop's body.
+/// The statements that may leave a loop's body.
 #[derive(Clone, Copy, Debug)]
 struct Loop {
     continues: bool,
@@ -167,13 +167,13 @@ struct Maker<'a> {
     structures: Vec<Structure>,
     callees: Vec<Callee>,
     loops: Vec<Loop>,
-    /// How often the statement at hand runs at most, how often any may and does.
+    /// The most executions of the current statement, of any statement allowed, and of any statement so far.
     weight: u32,
     most: u32,
     peak: u32,
     /// Statements that may still be written.
     budget: u32,
-    /// What is declared for the whole function: the rest ends with its block.
+    /// The variables declared for the whole function; others end with their block.
     lasting: Option<Mark>,
     returns: Option<Cell>,
     /// `goto done` was written; helpers have no such label.

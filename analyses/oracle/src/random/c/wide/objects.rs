@@ -1,4 +1,5 @@
-//! What kernels declare: variables, arrays, structures, pointers and tables of them, unions; and what pointers may point to.
+//! Objects that kernels declare: variables, arrays, structures, pointers and tables of them, unions; and the
+//! objects that pointers may point to.
 
 use super::types::{Cell, Expr, Ty};
 use super::{Array, Maker, Matrix, Object, Place};

@@ -16,7 +16,7 @@ pub(super) enum Ty {
     F64,
 }
 
-/// What floats never exceed: far from infinity, also in single precision.
+/// The bound of all floats: far from infinity, also in single precision.
 const FLOAT: i128 = 1 << 100;
 
 impl Ty {
@@ -96,7 +96,8 @@ pub(super) fn common(a: Ty, b: Ty) -> Ty {
     a.promoted().max(b.promoted())
 }
 
-/// What memory of one kind holds. Pointers name one kind of cells, so that a bound holds whatever they point to.
+/// The values that memory of one kind holds. Pointers name one kind of cells, so that a bound holds whatever
+/// they point to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Cell {
     pub(super) ty: Ty,
@@ -115,7 +116,7 @@ impl Cell {
             },
         }
     }
-    /// What is found in it.
+    /// Returns the range of the values found in it.
     pub(super) const fn read(self) -> (i128, i128) {
         match (self.ty, self.sum) {
             (Ty::I32, true) => (-(1 << 30), 1 << 30),
@@ -124,7 +125,7 @@ impl Cell {
             (ty, _) => ty.range(),
         }
     }
-    /// What may be assigned to it.
+    /// Returns the range of the values that may be assigned to it.
     pub(super) const fn write(self) -> (i128, i128) {
         match (self.ty, self.sum) {
             (Ty::I32, true) => (-(1 << 20), 1 << 20),
@@ -133,7 +134,7 @@ impl Cell {
             (ty, _) => ty.range(),
         }
     }
-    /// What may be added to it a million times.
+    /// Returns the range of the values that may be added to it a million times.
     pub(super) const fn step(self) -> (i128, i128) {
         match self.ty {
             Ty::I32 => (-(1 << 8), 1 << 8),
