@@ -9,7 +9,7 @@ struct Region {
     writable: bool,
 }
 
-/// What loads and stores see. Little endian.
+/// The memory that loads and stores see. Little endian.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Memory {
     /// In order of their bases, apart from each other.
@@ -18,9 +18,9 @@ pub struct Memory {
     last: usize,
 }
 
-/// Where `place` puts the first buffer.
+/// The address of the first buffer that `place` lays out.
 const BUFFERS: u64 = 0x2000_0000;
-/// What lies unmapped behind every buffer, at least.
+/// The least number of unmapped bytes behind every buffer.
 const GAP: u64 = 4096;
 /// Bytes of all regions together.
 const MOST: u64 = 1 << 30;
@@ -124,7 +124,8 @@ impl Memory {
     }
 }
 
-/// Where the memory stack of a run lies, its length, and where its pointer starts: the scratch area above it is mapped.
+/// The base of a run's memory stack, its length, and the start of its pointer; the scratch area above it is
+/// mapped.
 pub(crate) const STACK: u64 = 0x6000_0000;
 pub(crate) const STACK_BYTES: u64 = 1 << 20;
 pub(crate) const STACK_START: u64 = STACK + STACK_BYTES - 4096;

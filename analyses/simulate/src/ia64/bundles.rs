@@ -6,7 +6,7 @@
 
 use super::op::Slot;
 
-/// What a bundle's three slots are, by the names of templates.
+/// The three slots of a bundle, by the names of templates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Shape {
     pub(super) name: &'static str,

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use syntax::ia64::{Argument, Directive, Expr, Unary};
 
-/// Where data begins.
+/// The address at which data begins.
 const DATA: u64 = 0x1000_0000;
 /// Bytes that one directive may reserve, and all together.
 const MOST: u64 = 1 << 26;

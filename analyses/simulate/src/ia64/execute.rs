@@ -5,7 +5,7 @@ use super::op::{Alu, Compare, One, Op, Shift, Src};
 use super::state::{Machine, Trap, Use, Way, Word, illegal};
 use super::{FaultKind, control, lanes};
 
-/// Where execution goes on.
+/// The successor of an instruction in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     Fall,
@@ -42,7 +42,7 @@ impl Machine<'_> {
         Ok(Next::Fall)
     }
 
-    /// What an instruction does whose predicate is false.
+    /// Executes an instruction whose predicate is false: some clear their targets even then.
     fn disabled(&mut self, op: &Op) -> Result<(), Trap> {
         let clear = |machine: &mut Self, p: [u8; 2], way: Way| {
             for one in p {

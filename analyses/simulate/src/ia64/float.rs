@@ -41,7 +41,7 @@ pub(super) enum Mode {
     Truncate,
 }
 
-/// Where a result is rounded to.
+/// The format that a result is rounded to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rounding {
     /// Of the significand: 24, 53 or 64.

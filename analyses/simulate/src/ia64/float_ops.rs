@@ -31,7 +31,8 @@ pub(super) fn order(a: Float, b: Float) -> Option<Ordering> {
     )
 }
 
-/// Whether a value is of one of the classes of a mask; `None`: a NaTVal that the mask does not name.
+/// Returns whether a value is of one of the classes of a mask; `None` for a NaTVal that the mask does not
+/// name.
 pub(super) fn in_class(value: Float, mask: i64) -> Option<bool> {
     let has = |bit: i64| mask & bit != 0;
     Some(match value.class() {

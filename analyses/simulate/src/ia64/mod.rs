@@ -65,7 +65,7 @@ pub enum Arg {
     Single(f32),
 }
 
-/// What a run may use.
+/// The limits of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limits {
     /// Instructions, those included whose predicate is false.
@@ -93,7 +93,7 @@ impl Default for Limits {
     }
 }
 
-/// What a run came to.
+/// The results of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// `r8`; `None`: its NaT bit is set.
@@ -136,7 +136,7 @@ pub enum FaultKind {
     Break,
 }
 
-/// Where and why a run ended early.
+/// The place and the reason of a run's early end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     pub kind: FaultKind,

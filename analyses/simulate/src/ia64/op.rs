@@ -1,4 +1,4 @@
-//! What an instruction does, with its operands resolved: registers by the numbers that it names, addresses and constants
+//! Operations with their operands resolved: registers by the numbers that it names, addresses and constants
 //! as numbers.
 
 use super::float_ops::{Bits, Merge};
@@ -114,7 +114,7 @@ impl Relation {
     }
 }
 
-/// How a compare writes its targets.
+/// The way in which a compare writes its targets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Compare {
     Plain,

@@ -35,7 +35,7 @@ pub(super) struct Inst {
     pub(super) qp: u8,
     /// From 1.
     pub(super) line: u32,
-    /// What it could go to, and where it went.
+    /// The kind of slot that the instruction requires, and the kind that it was placed in.
     pub(super) native: Slot,
     pub(super) unit: Slot,
     pub(super) position: u8,
@@ -58,7 +58,7 @@ pub struct Program {
     functions: Vec<SmolStr>,
 }
 
-/// What the walk over the statements leaves.
+/// An item that the walk over the statements yields.
 enum Item {
     Label(SmolStr),
     Inst(usize),

@@ -21,7 +21,7 @@ use isa::ia64::Reg;
 /// Violations that are told of one run.
 const MOST: usize = 100;
 
-/// What a register's last writer left.
+/// The trace of a register's last write.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     group: u64,

@@ -18,7 +18,7 @@ const CFM: Id = 328;
 const UNATS: Id = 329;
 const GENERALS: Id = 400;
 
-/// Where a run ends: the address that the first function returns to.
+/// The address that ends a run: the first function returns to it.
 pub(super) const EXIT: u64 = 0x100;
 
 /// A general register.
@@ -67,7 +67,7 @@ impl Frame {
     }
 }
 
-/// What a register is read for.
+/// The purpose for which a register is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
     Data,
@@ -79,7 +79,7 @@ pub(super) enum Use {
     BranchRegister,
 }
 
-/// How a register is written, as far as the rules of groups tell ways apart.
+/// The way in which a register is written, as far as the rules of instruction groups distinguish them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
     Plain,
@@ -106,7 +106,7 @@ pub(super) struct Write {
     pub(super) way: Way,
 }
 
-/// What a step can fail with; the run adds the line.
+/// The error of a step; the run adds the line.
 pub(super) type Trap = (FaultKind, String);
 
 pub(super) fn illegal(message: impl Into<String>) -> Trap {

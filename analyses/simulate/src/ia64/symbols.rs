@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use syntax::ia64::Expr;
 use syntax::ia64::names::Names;
 
-/// What `gp` holds.
+/// The value of `gp`.
 pub(super) const GP: u64 = 0x0800_0000;
 /// Entries of the linkage table, 8 bytes each, and function descriptors, 16 bytes each.
 const TABLE: u64 = GP + 0x1000;

@@ -31,7 +31,7 @@ macro_rules! by_register {
     };
 }
 
-/// What a value comes from.
+/// The class of the instruction that produces a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Producer {
     Alu,
@@ -61,7 +61,7 @@ pub enum Producer {
 }
 const PRODUCERS: usize = 17;
 
-/// What a value goes to.
+/// The class of the operand that consumes a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Consumer {
     Address,
@@ -368,7 +368,7 @@ fn base(op: &Op) -> Option<Reg> {
     }
 }
 
-/// What the current cycle holds.
+/// The bundles and ports taken in the current cycle.
 #[derive(Clone, Copy, Default)]
 struct Window {
     bundles: u8,
@@ -444,7 +444,8 @@ impl Waits {
 pub(super) struct Clock<'a> {
     timing: &'a Timing,
     now: u64,
-    /// When all that is read is there; when it would be if all loads had hit; the load that is waited for longest.
+    /// The cycle at which all operands are available; that at which they would be if all loads had hit; the
+    /// line of the load that is waited for longest.
     ready: u64,
     ready_if_hit: u64,
     awaited: u32,
@@ -559,7 +560,7 @@ impl<'a> Clock<'a> {
         }
     }
 
-    /// What was gathered issues.
+    /// Issues the gathered instructions.
     fn close(&mut self) {
         let at = self.now.max(self.ready);
         let mut blocked = 0;

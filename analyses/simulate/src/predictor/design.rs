@@ -94,12 +94,13 @@ pub enum Direction {
     Tage(TageSizes),
 }
 
-/// When values of compares enter the global history.
+/// The moment when values of compares enter the global history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Defines {
     #[default]
     Never,
-    /// When they are known. A checkpoint of a branch lacks what is known after its fetch: if it was mispredicted, that is lost.
+    /// As soon as they are known. A checkpoint of a branch lacks values that become known after its fetch;
+    /// after a misprediction, they are lost.
     Resolved,
     /// The same; what came after the checkpoint is shifted in again when the history is recovered from it.
     Repaired,

@@ -1,4 +1,4 @@
-//! What the address units do: arithmetic with its modifiers, addresses of accesses.
+//! The address units: arithmetic with its modifiers, addresses of accesses.
 
 use super::FaultKind;
 use super::number::{signed, unsigned};
@@ -6,7 +6,7 @@ use super::op::{Address, AddressKind, Index, Place, Step, Word};
 use super::register::Reg;
 use super::state::{Machine, Trap, Write};
 
-/// What `MCTL` makes of arithmetic on a register.
+/// The modifier that `MCTL` selects for arithmetic on a register.
 enum Modifier {
     Linear,
     ReverseCarry,

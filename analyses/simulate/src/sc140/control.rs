@@ -1,10 +1,10 @@
-//! What changes the flow of control asks of a run: jumps, calls, returns, loops.
+//! Changes of flow in a run: jumps, calls, returns, loops.
 
 use super::op::{Element, Jump, LoopOp, Target, Word};
 use super::register::Reg;
 use super::state::{Machine, Trap, Write};
 
-/// Where control goes behind a set.
+/// The target of a change of flow, taken behind a set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Flow {
     pub to: u32,

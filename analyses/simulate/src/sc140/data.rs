@@ -1,4 +1,4 @@
-//! What the data units do.
+//! The operations of the data units.
 
 use super::Rule;
 use super::number::{

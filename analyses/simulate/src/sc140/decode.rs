@@ -76,7 +76,7 @@ impl MemoryWords {
     }
 }
 
-/// What expressions are worth.
+/// The values of expressions.
 pub(super) type Values<'a> = &'a dyn Fn(&Expr) -> Option<i64>;
 
 pub(super) fn decode(text: &Instruction, values: Values<'_>) -> Result<Decoded, Unreadable> {

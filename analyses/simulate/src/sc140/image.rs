@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 use std::cell::RefCell;
 use syntax::sc140::{Argument, Directive, Expr};
 
-/// Where execution sets and data begin.
+/// The addresses at which execution sets and data begin.
 pub(super) const CODE: u32 = 0x0001_0000;
 pub(super) const DATA: u32 = 0x0800_0000;
 /// Names of other files, 16 bytes each.

@@ -62,7 +62,7 @@ pub enum Arg {
     Pointer(u32),
 }
 
-/// What a run may use.
+/// The limits of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limits {
     /// Execution sets.
@@ -81,7 +81,7 @@ impl Default for Limits {
     }
 }
 
-/// What a run came to.
+/// The results of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// `d0` and `d1`, 40 bits with their sign.
@@ -116,7 +116,7 @@ pub enum FaultKind {
     Stop,
 }
 
-/// Where and why a run ended early.
+/// The place and the reason of a run's early end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     pub kind: FaultKind,

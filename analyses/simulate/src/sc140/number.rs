@@ -93,7 +93,7 @@ pub(super) fn shift(value: i64, count: i64, logical: bool) -> (i64, Option<bool>
     }
 }
 
-/// How many of the upper bits equal the sign.
+/// Returns the number of upper bits that equal the sign.
 pub(super) fn leading(value: i64) -> i64 {
     let folded = if value < 0 { !value } else { value };
     i64::from((folded as u64).leading_zeros()) - i64::from(64 - WIDTH)

@@ -129,7 +129,7 @@ pub(super) enum Word {
 pub(super) struct Address {
     pub kind: AddressKind,
     pub source: Word,
-    /// What the source is added to; the target, but where three operands are written.
+    /// The register that the source is added to: the target, unless three operands are written.
     pub base: Reg,
     pub target: Reg,
 }

@@ -10,7 +10,7 @@ use super::{Arg, Cycles, Fault, FaultKind, Limits, Outcome, Reg, Rule, Timing, V
 use crate::memory::{Memory, STACK, STACK_BYTES};
 use rustc_hash::FxHashSet;
 
-/// What the outermost function returns to.
+/// The address that the outermost function returns to.
 const EXIT: u32 = 0xffff_fff0;
 /// Violations that are told of one run.
 const MOST: usize = 100;
@@ -354,7 +354,7 @@ impl<'p, 'm> Run<'p, 'm> {
         Ok(None)
     }
 
-    /// What the loops' marks at a set ask for.
+    /// Returns the jump back that the marks of loops at a set ask for.
     fn marked(&mut self, set: &Set) -> Result<Option<Back>, Trap> {
         if self.back.is_some() {
             // The last sets of an inner loop that goes on may bear the mark of an outer one.
@@ -553,7 +553,7 @@ impl<'p, 'm> Run<'p, 'm> {
     }
 }
 
-/// What the instructions of a set ask of its cycles.
+/// The demands of a set's instructions on its cycles.
 #[derive(Clone, Copy, Default)]
 struct Timed {
     longest: u32,

@@ -6,7 +6,7 @@ use super::register::Reg;
 use super::{FaultKind, Rule, Settings};
 use crate::memory::{Memory, Refused};
 
-/// What went wrong within a set.
+/// The error of a set.
 pub(super) type Trap = (FaultKind, String);
 
 /// Bytes from the lower to the higher of two numbers of one set.
