@@ -1,8 +1,9 @@
-//! What is wrong with a text. A front end returns its tree *and* these; it never stops at one.
+//! Problems of a text. A front end returns its tree *and* these; it never stops at one.
 
 use crate::source::{FileId, Span};
 
-/// How a problem is shown. Broken source is normal input: only what a specification forbids is an error.
+/// The way in which a problem is shown. Broken source is normal input: only what a specification forbids is
+/// an error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum ProblemKind {
     /// The grammar is violated: an error in the editor.

@@ -498,16 +498,16 @@ pub enum StmtKind {
     Empty,
     /// Text of which some was left out, or of which it is not known when it is executed; `problems` says why.
     Skipped(Box<Skipped>),
-    /// What could not be parsed; `problems` says why.
+    /// Text that could not be parsed; `problems` says why.
     Unknown,
 }
 
-/// What is known of text that was not understood. What it names may be assigned by it.
+/// The known parts of text that was not understood; it may assign the names in it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Skipped {
     /// Names in it, in order and once each; not those behind `.`, `->` and `::`.
     pub names: Vec<Ident>,
-    /// What was understood of it and is executed as it stands.
+    /// The part of it that was understood, executed as it stands.
     pub understood: Option<Stmt>,
     /// Statements in it that are executed any number of times, or not at all: the body of a macro that is not known.
     pub perhaps: Vec<Stmt>,

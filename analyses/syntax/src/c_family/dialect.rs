@@ -1,5 +1,6 @@
-//! What distinguishes the languages of the C family: tables, not parsers. A dialect says which words are specifiers,
-//! which names are types without a declaration in sight, what the compiler predefines, and which brackets are attributes.
+//! The differences between the languages of the C family: tables, not parsers. A dialect says which words are
+//! specifiers, which names are types without a declaration in sight, what the compiler predefines, and which
+//! brackets are attributes.
 
 mod c;
 
@@ -15,7 +16,7 @@ pub enum Dialect {
     C,
 }
 
-/// What a word that is no keyword does in front of a type.
+/// The effect of a word that is no keyword in front of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SpecifierWord {
     /// Adds these bits.

@@ -27,7 +27,7 @@ pub struct LexedFile {
     pub comments: Vec<Span>,
     /// The macro of an include guard that encloses the whole file.
     pub guard: Option<SmolStr>,
-    /// Where the token stands before which reading ended, when there are more than `MAX_TOKENS`.
+    /// The position of the token before which reading ended, when there are more than `MAX_TOKENS`.
     pub cut: Option<u32>,
 }
 
@@ -113,7 +113,7 @@ struct Lexer<'a> {
     tokens: Vec<RawToken>,
     directives: Vec<u32>,
     comments: Vec<Span>,
-    /// How raw strings that do not end would have to.
+    /// The closing delimiters that raw strings of the text lack.
     unended: Vec<Vec<u8>>,
 }
 

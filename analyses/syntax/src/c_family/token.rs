@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 
 macro_rules! token_kinds {
     (special { $($special:ident),* $(,)? } punctuation { $($punct:ident = $ptext:literal),* $(,)? } keywords { $($kw:ident = $ktext:literal),* $(,)? }) => {
-        /// What a token is. Keywords are told from identifiers when a token leaves the preprocessor.
+        /// The kind of a token. Keywords are told from identifiers when a token leaves the preprocessor.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum TokenKind { $($special,)* $($punct,)* $($kw,)* }

@@ -90,13 +90,13 @@ pub enum Argument {
     Expr(Expr),
     /// Without its quotes, escapes as written.
     Text(SmolStr),
-    /// What is no expression: `@progbits`, `"ax"` aside.
+    /// An operand that is no expression: `@progbits`, `"ax"` aside.
     Other(SmolStr),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Instruction {
-    /// What stands in parentheses in front.
+    /// The qualifying predicate, in parentheses in front.
     pub predicate: Option<Operand>,
     /// In lower case: `ld8.acq.nt1`.
     pub mnemonic: SmolStr,

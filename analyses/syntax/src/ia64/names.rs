@@ -1,5 +1,6 @@
-//! What a name means at a place: registers under their own names and those of the conventions, the frame's `in0`, `loc0`,
-//! `out0`, rotating arrays of `.rotr`, `.rotf` and `.rotp`, symbols that are equal to a register or a number.
+//! The meaning of a name at a place: registers under their own names and those of the conventions, the
+//! frame's `in0`, `loc0`, `out0`, rotating arrays of `.rotr`, `.rotf` and `.rotp`, symbols that are equal to
+//! a register or a number.
 //!
 //! ```text
 //! alloc r35 = ar.pfs, 2, 6, 0, 8      in0 is r32, loc0 is r34
@@ -33,7 +34,7 @@ struct Frame {
 pub enum Stacked {
     #[default]
     Unknown,
-    /// What the caller passes: no more than eight.
+    /// The registers that the caller passes: no more than eight.
     Passed,
     /// The frame of an `alloc`.
     Own(u32),

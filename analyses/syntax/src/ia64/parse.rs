@@ -45,7 +45,7 @@ struct Parser<'a> {
     out: Document,
 }
 
-/// What could not be read, told already.
+/// The error of text that could not be read; its problem is reported already.
 struct Broken;
 
 impl<'a> Parser<'a> {
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         }
         self.push(start, StatementKind::Unknown);
     }
-    /// What stands behind a whole statement on its line is told, and skipped.
+    /// Reports what stands behind a whole statement on its line, and skips it.
     fn finish(&mut self) {
         if matches!(
             self.token(),

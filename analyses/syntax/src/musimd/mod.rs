@@ -59,7 +59,7 @@ pub enum Operand {
     Literal(i64, Span),
 }
 
-/// Where a branch leads.
+/// The target of a branch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
     pub label: Name,

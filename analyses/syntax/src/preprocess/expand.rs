@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// Never to be expanded again.
 pub(super) const NO_EXPAND: u8 = 32;
 
-/// Where a token counts as standing: a range of one inclusion of a file.
+/// The place at which a token counts as standing: a range of one inclusion of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) instance: u32,

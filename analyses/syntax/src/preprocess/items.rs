@@ -13,7 +13,7 @@ use smol_str::SmolStr;
 use std::sync::Arc;
 
 const LOOKAHEAD: usize = 96;
-/// How far ahead an item is looked for among those of an earlier unit.
+/// The number of items of an earlier unit among which an item is looked for.
 const RESYNCHRONIZE: usize = 4;
 
 /// The tokens of a unit and where their spellings are.
@@ -104,7 +104,7 @@ struct Splitter<'a> {
     scope: Vec<SmolStr>,
     unbalanced: bool,
     items: Vec<ItemTokens>,
-    /// What is left of the items of an earlier unit.
+    /// The items of an earlier unit that are left.
     earlier: &'a [ItemTokens],
     /// Items of the main file that may still be made.
     left: u32,
@@ -640,7 +640,7 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// What has been seen of an item outside of all brackets.
+/// The parts of an item seen so far outside of all brackets.
 #[derive(Default)]
 struct Head {
     parameters: bool,

@@ -71,7 +71,8 @@ pub struct Limits {
     pub nesting: u32,
     /// Files entered, repetitions counted.
     pub includes: u32,
-    /// How often one file is entered: a header that includes itself twice would be 2^nesting times.
+    /// The number of times that one file may be entered: a header that includes itself twice would otherwise
+    /// be entered 2^nesting times.
     pub repetitions: u32,
     /// Declarations of the main file.
     pub items: u32,
@@ -95,7 +96,7 @@ pub struct PreprocessOptions {
     pub defines: Vec<SmolStr>,
     /// Names of the dialect's own macros that are not defined.
     pub undefines: Vec<SmolStr>,
-    /// What is included in front of the main file, as in quotes.
+    /// Files included in front of the main file, as if in quotes.
     pub forced: Vec<SmolStr>,
     pub dialect: Dialect,
     pub limits: Limits,
@@ -205,7 +206,7 @@ pub struct Include {
     pub file: FileId,
     /// The directive's line, from `#` to the end of the name.
     pub span: Span,
-    /// What stands between the quotes or angles.
+    /// The name between the quotes or angles.
     pub spec: SmolStr,
     pub angled: bool,
     pub resolved: Option<FileId>,

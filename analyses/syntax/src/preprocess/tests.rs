@@ -1,4 +1,5 @@
-//! What the standard's section on macro replacement demands, on examples of our own, and the limits.
+//! Tests of the demands of the standard's section on macro replacement, on examples of our own, and of the
+//! limits.
 
 use super::{
     IncludeResolver, IncludedFile, Limits, PreprocessOptions, Unit, preprocess, preprocess_text,

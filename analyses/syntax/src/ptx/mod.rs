@@ -305,8 +305,8 @@ impl PtxFunction {
     }
 }
 
-/// What the other items of a file declare: signatures without bodies, variables, target. Equal to itself after an
-/// edit inside a body.
+/// The declarations of a file's other items: signatures without bodies, variables, target. Equal to itself
+/// after an edit inside a body.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PtxDeclarations {
     /// Functions, in text order; a definition and its forward declaration are two entries.

@@ -7,7 +7,7 @@ use crate::source::ItemKey;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
-/// Where an item stands; absolute offsets.
+/// The place of an item in the text; absolute offsets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PtxItemText {
     /// The function's or variable's name; directives are named with their dot (`.version`).

@@ -190,7 +190,7 @@ pub enum OperandKind {
     Group(Vec<SmolStr>),
     /// `(r0+n0)`, `(r1)+n2`, `($8a20)`
     Memory(Memory),
-    /// What is none of them, told in the problems.
+    /// None of them; reported in the problems.
     Unknown(SmolStr),
 }
 

@@ -296,7 +296,7 @@ fn deep_and_long_texts_are_bounded() {
     }
 }
 
-/// What a mutation inserts.
+/// The pieces that a mutation inserts.
 const PIECES: &[&str] = &[
     "[",
     "]",

@@ -11,7 +11,7 @@ use crate::c_family::ast::{
 use crate::c_family::dialect::{Dialect, SpecifierWord};
 use crate::c_family::token::TokenKind as T;
 
-/// What a declaration turned out to be.
+/// The kind that a declaration turned out to be.
 #[derive(Debug)]
 pub(super) enum Parsed {
     Function(Box<Function>),

@@ -1,4 +1,5 @@
-//! What only HLSL has: constant buffers, semantics and registers, and the remains of the effect framework.
+//! Constructs of HLSL alone: constant buffers, semantics and registers, and the remains of the effect
+//! framework.
 
 use super::declarations::Parsed;
 use super::{Parser, Place};

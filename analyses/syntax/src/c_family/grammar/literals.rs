@@ -293,7 +293,8 @@ fn hexadecimal_float(text: &str) -> Option<ExprKind> {
     }))
 }
 
-/// What is written by its number and is no character of ASCII: one unit of the string, in a plane that no text uses.
+/// Returns one unit of a string that is written by its number and is no character of ASCII, in a plane that
+/// no text uses.
 fn numbered(number: u32) -> char {
     let number = match number {
         0..0x80 => number,

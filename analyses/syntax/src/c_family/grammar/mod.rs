@@ -1,8 +1,8 @@
 //! Tokens of one item to its tree, by recursive descent with precedence climbing.
 //!
-//! Whether words declare or compute, and whether `<` opens arguments, is told from the names that the unit declares and
-//! from bounded scans over the tokens ahead (`scan`), never by parsing twice. What is not understood becomes an unknown
-//! node with a problem, and parsing goes on behind the next `;` or `}`.
+//! The names that the unit declares and bounded scans over the tokens ahead (`scan`) tell whether words
+//! declare or compute, and whether `<` opens arguments; nothing is parsed twice. Text that is not understood
+//! becomes an unknown node with a problem, and parsing goes on behind the next `;` or `}`.
 //!
 //! It stops because each loop consumes a token or leaves, recursion is at most `DEPTH` deep, and chains that nest
 //! without recursion (`a + b + ...`, `a.b.c...`) are at most `CHAIN` long; what lies deeper is skipped bracket by
@@ -101,7 +101,7 @@ fn matrices_by_rows(kind: &mut ItemKind) {
     }
 }
 
-/// What surrounds a declaration.
+/// The surroundings of a declaration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     Namespace,

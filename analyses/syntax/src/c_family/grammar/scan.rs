@@ -21,7 +21,7 @@ impl Ahead {
     }
 }
 
-/// How sure a scan is that it saw a type.
+/// The certainty of a scan that it saw a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub(super) enum Surety {
     /// A plain unknown name.
@@ -109,7 +109,8 @@ impl Parser<'_> {
         None
     }
 
-    /// Whether the `<` behind a name in an expression opens template arguments; their end.
+    /// Returns the end of the template arguments that the `<` behind a name in an expression opens; `None` if
+    /// it opens none.
     pub(super) fn template_arguments_in_expression(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! What stands before a declarator: specifier words of the dialect, attributes and the base type, in any order.
+//! The words before a declarator: specifier words of the dialect, attributes and the base type, in any order.
 
 use super::types::{BuiltinWords, plain};
 use super::{Parser, Place};

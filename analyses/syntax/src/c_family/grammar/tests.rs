@@ -1,4 +1,4 @@
-//! What each construct becomes, as the dump shows it, and that nothing breaks the parser.
+//! Tests of the tree of each construct, as the dump shows it, and of the parser on broken text.
 
 mod broken;
 mod cuda;

@@ -17,7 +17,7 @@ pub(super) fn plain(kind: TypeKind, span: Span) -> Type {
     }
 }
 
-/// How often each builtin word was written.
+/// The number of times that each builtin word was written.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct BuiltinWords {
     signed: bool,

@@ -1,4 +1,4 @@
-//! What expansions and included files may cost, and how it is told that a limit was met.
+//! Limits on the cost of expansions and included files, and the report that a limit was met.
 //!
 //! The main file's macros have a budget of their own, so that no header takes it away. What headers give is cut where it
 //! has too many tokens or takes too many expansions: the brackets that are open there are closed, macros are defined as
@@ -13,7 +13,7 @@ use crate::source::{FileId, Span};
 /// version with ten macros inside each other.
 const HEADER_WORK: u64 = 10;
 
-/// What is left.
+/// The budget that is left.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
     /// Tokens that the main file's macros may produce; `None` when they are used up.

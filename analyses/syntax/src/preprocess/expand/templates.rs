@@ -22,7 +22,7 @@ struct Kept {
     names: Vec<SmolStr>,
 }
 
-/// What an option gives to template parameters instead of expanding it.
+/// Macros of the options that give values to template parameters instead of being expanded.
 #[derive(Debug, Default)]
 pub(in crate::preprocess) struct TemplateNames {
     /// Object-like macros of the options.
