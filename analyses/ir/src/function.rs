@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 use syntax::{ItemKey, Span};
 
-/// What an item lowers to: function 0 is the item itself, the others are callees that could not be inlined.
+/// The functions that an item lowers to: function 0 is the item itself, the others are callees that could not
+/// be inlined.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Module {
     pub functions: Vec<Function>,
@@ -36,7 +37,7 @@ pub struct Function {
     /// Inputs of a shader stage, by `Op::StageInput`.
     pub inputs: Vec<StageInput>,
     pub variables: EntityVec<Variable, VariableData>,
-    /// Where variables are written and read, in program order: the bridge from values back to names.
+    /// The writes and reads of variables, in program order: the bridge from values back to names.
     pub bindings: Vec<Binding>,
     /// Groups of values that were one vector (or matrix) in the source.
     pub vectors: Vec<SmallVec<[Value; 4]>>,
@@ -50,7 +51,7 @@ pub struct Function {
     /// whose address is taken.
     pub reached: Vec<(ItemKey, SmolStr)>,
     pub unknowns: EntityVec<UnknownId, Unknown>,
-    /// Where the item's name stands.
+    /// The place of the item's name.
     pub name_span: Span,
     /// The whole item.
     pub span: Span,
@@ -105,7 +106,7 @@ pub struct ParameterInfo {
     pub loc: Loc,
 }
 
-/// What is known of a launch. `None`: unknown, any value.
+/// The known shape of a launch. `None`: unknown, any value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LaunchShape {
     /// Workgroup size by axis (`numthreads`, `.reqntid`, configuration).
@@ -133,7 +134,7 @@ pub struct BlockData {
     pub branch: BranchKind,
 }
 
-/// What a conditional terminator is in the source.
+/// The statement of the source that a conditional terminator comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum BranchKind {
     /// Not written by the author (lowering of short circuits and the like), or unconditional.
@@ -295,7 +296,7 @@ pub struct SiteData {
     /// The item whose text the positions of this site are relative to, `None` for the function's own item.
     pub item: Option<ItemKey>,
     pub callee: SmolStr,
-    /// Where the call stands.
+    /// The place of the call.
     pub call: Loc,
     pub parent: Option<Site>,
     /// The values passed, by the callee's parameters (flattened).
@@ -328,7 +329,7 @@ pub struct SymbolData {
     pub definition: Definition,
 }
 
-/// Who defines a symbol, and what of its contents is no number.
+/// The definition of a symbol: its linkage, and the parts of its contents that are no numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Definition {
     pub linkage: Linkage,
@@ -457,7 +458,8 @@ pub struct SourceLoop {
     pub loc: Loc,
     /// Requested unrolling: `None` no request, `Some(0)` full.
     pub unroll: Option<u32>,
-    /// How it is asked to be pipelined, `#pragma lockstep pipeline(word)`: the word, `best` where there is none.
+    /// The pipelining that `#pragma lockstep pipeline(word)` asks for: the word, or `best` where there is
+    /// none.
     pub pipeline: Option<SmolStr>,
     /// The source promises that no iteration reads or writes what another one writes, in `#pragma ivdep` or its like.
     pub independent: bool,

@@ -31,7 +31,7 @@ use std::collections::BinaryHeap;
 /// Steps a block and edge before answers become coarse.
 const WORK: usize = 200;
 
-/// What a branch decides when its lanes part.
+/// The decisions of a branch when its lanes part.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Gates {
     /// Blocks where lanes that parted meet, sorted.
@@ -44,7 +44,7 @@ pub struct Gates {
     pub coarse: bool,
 }
 
-/// What a block's parameters are.
+/// The role of a block's parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
     /// Merges paths of one iteration.

@@ -46,7 +46,7 @@ pub struct Guard {
 /// The size of private memory for a type whose size depends on what is not known.
 pub const UNKNOWN_SIZE: u32 = 4099;
 
-/// What the name of a call through a pointer begins with.
+/// The prefix of the name of a call through a pointer.
 pub const THROUGH: char = '*';
 
 /// The call that gives the address of a function's arguments without names, which lie one behind the other.
@@ -125,8 +125,8 @@ pub enum Op {
     },
 }
 
-/// How values go to a function that is not entered, and come back, where it is not an argument a slot of C and a result a
-/// register.
+/// The convention by which values go to a function that is not entered, and come back, where it is not that
+/// of C with a slot for each argument and a register for the result.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Convention {
     /// The first argument is the address where the result is written; it takes no slot.
@@ -259,7 +259,8 @@ pub enum UnaryOp {
     SignBit,
     Degrees,
     Radians,
-    /// By the hardware's approximation, which a call by this name asks for (`__sinf`, `sin.approx`); else as the exact one.
+    /// Computed by the hardware's approximation, which a call by this name asks for (`__sinf`, `sin.approx`);
+    /// else as the exact one.
     ApproximateSin,
     ApproximateCos,
     ApproximateLog2,
@@ -320,7 +321,8 @@ pub enum BinaryOp {
     Step,
     FloatRemainder,
     FloatDim,
-    /// By the hardware's approximation, which a call by this name asks for (`__fdividef`, `div.approx`); else as `FloatDiv`.
+    /// Computed by the hardware's approximation, which a call by this name asks for (`__fdividef`,
+    /// `div.approx`); else as `FloatDiv`.
     ApproximateDiv,
 }
 

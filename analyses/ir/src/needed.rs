@@ -11,7 +11,7 @@ use crate::entity::{EntitySet, EntityVec, Inst, Value};
 use crate::function::{Function, ValueDef};
 use smallvec::SmallVec;
 
-/// By parameter of a block: the arguments that reach it, in the order of the blocks.
+/// The arguments that reach each block parameter, in the order of the blocks.
 pub type Arguments = EntityVec<Value, SmallVec<[Value; 2]>>;
 
 #[must_use]

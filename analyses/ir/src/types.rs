@@ -21,7 +21,7 @@ pub enum Type {
     Opaque,
 }
 
-/// Where an address points to.
+/// The memory that an address points into.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Space {
     /// Not known statically.

@@ -29,7 +29,7 @@ use std::collections::BinaryHeap;
 /// The slots that have a parameter in a block, with it.
 type Merges = EntityVec<Block, Vec<(Slot, Value)>>;
 
-/// What values turned out to be. Classes of equal values, each with one representative.
+/// The representatives of values: each class of equal values has one.
 struct Replaced(EntityVec<Value, Value>);
 
 impl Replaced {
@@ -97,7 +97,7 @@ impl FunctionBuilder {
         self.function
     }
 
-    /// What the source calls something that went with unreachable blocks is no part of anything.
+    /// Drops the names, loops and vectors of the source that stand in unreachable blocks.
     fn drop_unreachable_names(&mut self, flow: &ControlFlow) {
         self.function
             .bindings

@@ -99,7 +99,7 @@ pub enum TextureOp {
     SampleCompareLevel,
     Gather,
     GatherCompare,
-    /// By integer coordinates.
+    /// Accesses by integer coordinates.
     Load,
     Store,
     Atomic(AtomicOp),
@@ -107,7 +107,8 @@ pub enum TextureOp {
     /// Uses implicit derivatives; within the levels that there are.
     CalculateLevel,
     CalculateLevelUnclamped,
-    /// What the whole workgroup of an amplification or mesh shader must call together; no handle.
+    /// Calls that the whole workgroup of an amplification or mesh shader must make together; without a
+    /// handle.
     DispatchMesh,
     SetMeshOutputCounts,
     /// Traverses the scene and runs the shaders of what a ray hits, or runs a callable shader.

@@ -6,8 +6,8 @@
 //! b6  η  v4   leaves the loop of b1   decided by v5 in b1
 //! ```
 //!
-//! What leaves a loop has no parameter in the block behind it: it is the value itself, as the last iteration of each lane left
-//! it.
+//! A value that leaves a loop has no parameter in the block behind it: it is the value itself, as the last
+//! iteration of each lane left it.
 
 use crate::cfg::ControlFlow;
 use crate::dominators::DominatorTree;

@@ -49,7 +49,7 @@ pub use names::Named;
 use crate::entity::{Block, Entity, EntityVec, Inst, Value};
 use crate::function::*;
 
-/// Why a text is no function, and where: line and column count from 1, columns in characters.
+/// The reason why a text is no function, and its place: line and column count from 1, columns in characters.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
 pub struct ParseError {

@@ -40,7 +40,7 @@ pub(super) struct Parser<'s, 't> {
     /// The text's numbers of this function's blocks and values.
     blocks: FxHashMap<u32, Block>,
     values: FxHashMap<u32, Value>,
-    /// Where a number is used for the first time.
+    /// The position at which each number is first used.
     used_blocks: FxHashMap<u32, usize>,
     used_values: FxHashMap<u32, usize>,
 }

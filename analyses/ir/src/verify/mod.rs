@@ -63,7 +63,7 @@ pub struct VerifyError {
     pub detail: String,
 }
 
-/// Where a rule is broken.
+/// The place where a rule is broken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     Function,
@@ -558,7 +558,7 @@ impl<'f> Verifier<'f> {
         }
     }
 
-    /// Whether `value` is defined before position `at` of `block` on every path.
+    /// Checks that `value` is defined before position `at` of `block` on every path.
     fn available(
         &mut self,
         dominators: &DominatorTree,

@@ -1,4 +1,5 @@
-//! What aliases (`using A<T> = ...`) stand for, kept for one lowering: traits name each other by long chains of them.
+//! The answers for aliases (`using A<T> = ...`), kept for one lowering: traits name each other by long chains
+//! of them.
 //!
 //! An alias means the same wherever it is named, for it sees its own scope and its arguments alone. It is not kept when
 //! an argument is a value of the function, nor when the answer may owe to a limit or to a substitution that failed.
@@ -30,7 +31,7 @@ enum ArgumentKey {
     Pack(Vec<ArgumentKey>),
 }
 
-/// What an alias may change beside its answer.
+/// The parts of the state that an alias may change beside its answer, as they were before it.
 #[derive(Clone, Copy)]
 pub(super) struct BeforeAlias {
     failed: bool,

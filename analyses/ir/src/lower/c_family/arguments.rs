@@ -1,5 +1,5 @@
-//! How arguments become the parameters of a body that is lowered in place: references are the caller's places, values
-//! are copied where the body may change them.
+//! Arguments that become the parameters of a body lowered in place: references are the caller's places,
+//! values are copied where the body may change them.
 
 use super::call::{Arg, Operand};
 use super::context::*;

@@ -1,6 +1,7 @@
-//! What a kernel's facts rest on beyond its own text: what all visible launches of it agree on (the shape of the block,
-//! template arguments), and a default where nothing is said. It is no fact, for the kernel may be launched from
-//! elsewhere; what was taken is noted, so that it can be named with the facts.
+//! The assumptions that a kernel's facts rest on beyond its own text: properties on which all visible
+//! launches of it agree (the shape of the block, template arguments), and a default where nothing is said. An
+//! assumption is no fact, for the kernel may be launched from elsewhere; it is noted, so that it can be named
+//! with the facts.
 //!
 //! An option (`-D N=8`) is the user's word and no assumption. Where launches disagree a number stays a uniform symbol,
 //! and of the types the first is taken.
@@ -17,7 +18,7 @@ use syntax::c_family::ast::{
     TemplateParameterKind, TypeKind,
 };
 
-/// What was taken for granted of a function.
+/// The assumptions made about a function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Assumed {
     /// The size of a workgroup along the axes on which all visible launches agree.
@@ -50,7 +51,7 @@ impl Assumed {
             || !self.first_of.is_empty()
             || !self.guesses.is_empty()
     }
-    /// What has a remark of its own is left out.
+    /// Returns the text without the assumptions that have remarks of their own.
     pub(super) fn text_of_launches(&self, known: [Option<u32>; 3]) -> String {
         let told = Assumed {
             first_of: Vec::new(),

@@ -39,7 +39,7 @@ pub(super) struct Piece<'e> {
     pub(super) value: &'e Expr,
 }
 
-/// What a list comes to.
+/// The pieces that an initialiser list comes to.
 #[derive(Default)]
 pub(super) struct Pieces<'e> {
     pub(super) list: Vec<Piece<'e>>,
@@ -57,7 +57,8 @@ impl<'e> Pieces<'e> {
         }
     }
 
-    /// What an initialiser of the whole object at `path` follows means nothing more, and what it leaves out is zero.
+    /// Drops initialisers below `path` that an initialiser of the whole object follows: they have no effect,
+    /// and what the later one leaves out is zero.
     fn replace(&mut self, path: &[Step]) {
         if self.back {
             self.list.retain(|piece| !piece.path.starts_with(path));
@@ -121,7 +122,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a list that is not understood leaves in an object.
+    /// Stores an unknown value in an object whose initialiser list is not understood.
     fn not_initialised(&mut self, place: &LValue, span: Span) {
         let reason = "an initialiser with designators that are not understood, or of more values than are looked at";
         let value = self.unknown(reason, &[], &place.ty.clone(), span);

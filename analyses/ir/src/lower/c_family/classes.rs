@@ -16,7 +16,7 @@ use syntax::c_family::ast::{
 /// Template parameters with what they stand for.
 pub type Bindings = Rc<Vec<(SmolStr, Local)>>;
 
-/// Where a structure comes from, by `StructId`.
+/// The origin of a structure, by `StructId`.
 #[derive(Clone, Debug)]
 pub struct StructOrigin {
     pub declared: Arc<ast::Struct>,

@@ -236,8 +236,8 @@ impl Context<'_> {
         Some(self.call_signature(name, Some(pointer), &signature, &list, span))
     }
 
-    /// What goes to or comes from a function in memory, by conventions that are not followed: said, and no code. Such a
-    /// structure has more members than values are kept of.
+    /// Refuses a value that goes to or comes from a function in memory by a convention that is not followed:
+    /// a message, and no code. Such a structure has more members than values are kept of.
     pub(super) fn not_passed(&mut self, ty: &CType, result: bool, span: Span) {
         if self.is_c() && matches!(ty, CType::Opaque(name) if name == LONG_DOUBLE) {
             let message = "`long double` has 80 bits on IA-64, which no code is made for";

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use syntax::c_family::ast;
 use syntax::{ItemKey, Problem, ProblemKind, Span};
 
-/// What a name means inside a function.
+/// The meaning of a name inside a function.
 #[derive(Clone, Debug)]
 pub enum Local {
     Variable(LValue),
@@ -80,7 +80,7 @@ impl Const {
 
 pub type Scope = FxHashMap<SmolStr, Local>;
 
-/// Where values returned go.
+/// The place that receives returned values.
 #[derive(Clone, Debug)]
 pub enum ReturnPlace {
     /// Not known yet: `auto`, or a reference that binds to what the only `return` names.
@@ -105,11 +105,11 @@ pub struct Frame {
     /// `None`: deduced from the first `return`.
     pub return_type: Option<CType>,
     pub returns: ReturnPlace,
-    /// Where `return` goes; `None` in the function itself.
+    /// The block that `return` leads to; `None` in the function itself.
     pub exit: Option<Block>,
     /// The exit is reached by some `return` that was lowered.
     pub exit_used: bool,
-    /// Where `break` goes, and how many scopes are open there.
+    /// The blocks that `break` leads to, each with the number of scopes open there.
     pub breaks: Vec<(Block, usize)>,
     pub continues: Vec<(Block, usize)>,
     /// Loops whose bodies are being lowered, innermost last.
@@ -117,13 +117,13 @@ pub struct Frame {
     /// Objects with destructors, in the order of declaration.
     pub owned: Vec<super::lifetimes::Owned>,
     pub labels: FxHashMap<SmolStr, Block>,
-    /// Where the labels of the body stand.
+    /// The places of the labels of the body.
     pub label_places: Vec<(SmolStr, Span)>,
     /// Scopes around a lambda.
     pub captured: Option<Rc<Vec<Scope>>>,
     /// The class whose names are visible.
     pub class: Option<StructId>,
-    /// Where the result's place is declared, for demotions.
+    /// The declaration of the result's place, for demotions.
     pub return_key: Span,
     /// Places of the caller that take the final value of a parameter (`out` arguments of another type).
     pub copy_out: Vec<(LValue, LValue)>,
@@ -206,7 +206,7 @@ pub struct Context<'a> {
     pub demotions: Demotions,
     /// Something was added to `demotions`: lower again.
     pub again: bool,
-    /// Where the function that is built writes a result that no registers hold.
+    /// The place of a result that no registers hold, where the function being built writes it.
     pub result_place: Option<LValue>,
     pub closures: Vec<Rc<Closure>>,
     /// Nesting of expressions and statements.
@@ -225,7 +225,7 @@ pub struct Context<'a> {
     pub(super) types_asked: u32,
     /// Types of expressions that are being asked for, one inside the other.
     pub(super) unevaluated: u32,
-    /// What functions return, as far as it was asked for.
+    /// The types that functions return, as far as they were asked for.
     pub(super) returned_types: FxHashMap<super::outlined::CalleeId, CType>,
     /// Instructions of the functions of the module that were lowered before.
     pub(super) spent: usize,
@@ -233,7 +233,7 @@ pub struct Context<'a> {
     pub(super) budget_told: bool,
     /// That no more types of expressions are found was said.
     pub(super) types_told: bool,
-    /// What is lowered is called by the module's first function.
+    /// True if the function being lowered is called by the module's first function.
     pub(super) of_module: bool,
     origins: FxHashMap<Slot, SlotOrigin>,
     written: FxHashSet<Slot>,
@@ -268,7 +268,7 @@ pub struct Context<'a> {
     pub assumed_types: Vec<(SmolStr, SmolStr)>,
     /// Types that the function that is lowered needs to be integers, by name.
     pub(super) whole_types: FxHashSet<SmolStr>,
-    /// What is taken for granted of the function that is lowered.
+    /// The assumptions made about the function being lowered.
     pub assumed: super::assumed::Assumed,
     /// The class of a method that is lowered on its own is instantiated: options name its parameters, too.
     pub(super) of_root_class: bool,

@@ -409,7 +409,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether signed arithmetic may wrap in this language.
+    /// Returns whether signed arithmetic may wrap in this language.
     pub fn signed_wrap(&self, ty: &CType) -> Wrap {
         if !self.is_hlsl() && ty.is_signed() && ty.is_integer() {
             Wrap::NO_SIGNED

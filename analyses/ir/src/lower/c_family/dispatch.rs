@@ -1,4 +1,5 @@
-//! What a call expression calls: a lambda, a method, a function of the unit, a builtin, a type, or something unknown.
+//! The callee of a call expression: a lambda, a method, a function of the unit, a builtin, a type, or
+//! something unknown.
 
 use super::builtins;
 use super::call::{Arg, Operand};

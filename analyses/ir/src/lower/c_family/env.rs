@@ -1,4 +1,4 @@
-//! What the items of a unit may know of each other: every declaration without its function bodies.
+//! The environment of a unit's items: every declaration without its function bodies.
 //!
 //! An edit inside a function's body leaves the environment equal to itself, so nothing else is lowered again. Names are
 //! found by their last part; what is written before it must match the end of the declaration's scope, and among the
@@ -58,7 +58,7 @@ pub struct Environment {
     nested_enumerators: FxHashMap<SmolStr, (Arc<Enum>, u32)>,
 }
 
-/// What one item contributes to the environment. Equal to itself after an edit inside a body.
+/// The contribution of one item to the environment. Equal to itself after an edit inside a body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ItemDeclaration {
     /// The item without what is inside function bodies.

@@ -39,7 +39,7 @@ impl Context<'_> {
         }
     }
 
-    /// What is computed from a guess is one.
+    /// Notes that a result computed from a guess is a guess.
     pub(super) fn note_guess(&mut self, of: &[&RValue], result: &RValue) {
         if of.iter().any(|v| self.is_guess(v)) {
             self.guesses.extend(result.parts.iter().copied());

@@ -20,7 +20,7 @@ use syntax::c_family::ast::{self, ExprKind, FunctionBody, SpecifierSet};
 const MAX_INSTRUCTIONS: usize = 20_000;
 /// Calls lowered in place in one function: what they cost beyond their instructions grows with them.
 const MAX_CALLS: usize = 4_000;
-/// How much smaller the budget of a function is that remains a call: there may be many of them in a module.
+/// The divisor for the budget of a function that remains a call: there may be many of them in a module.
 const OUTLINED_SHARE: usize = 8;
 /// Expressions, with all that is called below, above which a function is large: some of those are lowered with the full
 /// budget, each of more with its share. A file in which each function calls two of those before it has ever larger ones.
@@ -38,10 +38,10 @@ const SMALL_IN_LOOP: usize = 240;
 /// The same of a function that is declared `inline`.
 const ASKED_FOR: usize = 600;
 
-/// What the bodies of callees would add; `None` while it is being found.
+/// The growth that the body of each callee would cause; `None` while it is being found.
 pub(super) type Growths = FxHashMap<ItemKey, Option<Growth>>;
 
-/// What a body adds to its caller, in expressions.
+/// The growth of a caller by a body, in expressions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
     /// With the callees that are lowered in place in it.
@@ -209,7 +209,7 @@ impl Context<'_> {
     }
 }
 
-/// What a declaration says of calls.
+/// The request of a declaration about its calls.
 enum Asked {
     Always,
     Never,

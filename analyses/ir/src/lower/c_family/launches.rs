@@ -33,7 +33,8 @@ pub struct Instantiation {
     pub handed_on: Vec<HandedOn>,
     /// `None`: not a launch.
     pub block: Option<BlockText>,
-    /// What the kernel is given, by parameter, where it is a number of the program; what is not listed is not known.
+    /// The arguments of the kernel, by parameter, that are numbers of the program; those not listed are not
+    /// known.
     pub passes: Vec<Option<Expr>>,
     /// The parameters that are given a product of which the block's width is a factor.
     pub whole: Vec<u32>,
@@ -55,7 +56,7 @@ pub struct HandedOn {
     reason = "most are sizes, and there are few"
 )]
 pub enum BlockText {
-    /// By axis; `None`: not known.
+    /// The sizes along each axis; `None`: not known.
     Sizes([Option<Expr>; 3]),
     /// A name that is not local: a number or a `dim3`.
     Named(Name),
@@ -83,7 +84,7 @@ pub fn of_item(item: &ParsedItem, out: &mut Vec<Instantiation>) {
     }
 }
 
-/// What the classes around a method declare.
+/// The declarations of the classes around a method.
 #[derive(Default)]
 struct Around {
     /// Their fields and template parameters.

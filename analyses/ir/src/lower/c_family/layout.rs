@@ -1,4 +1,4 @@
-//! Where members of structures lie: C's rules, with bit-fields as System V has them in C, and values that are bytes.
+//! The layout of structures: C's rules, with bit-fields as System V has them in C, and values that are bytes.
 
 use super::types::*;
 use crate::types::Type;

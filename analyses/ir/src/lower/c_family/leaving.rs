@@ -28,9 +28,9 @@ const BLOCKS: usize = 256;
 /// A loop whose body is being lowered.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenLoop {
-    /// Where `break` goes.
+    /// The block that `break` leads to.
     pub exit: Block,
-    /// Where `continue` goes.
+    /// The block that `continue` leads to.
     pub next: Block,
     /// The first block of the body, and the number of the first block that was made in it.
     body: Block,
@@ -41,7 +41,7 @@ pub struct OpenLoop {
     across: bool,
     /// A way out belongs to its iteration.
     kept: bool,
-    /// Where the body stands in the text: labels inside of it do not leave the loop.
+    /// The span of the body in the text: labels inside of it do not leave the loop.
     text: Span,
 }
 
@@ -118,7 +118,7 @@ impl Context<'_> {
         self.jump_out(target, leaves);
     }
 
-    /// Where the function is left from inside of a loop: what follows is behind it.
+    /// Jumps out of the loops where the function is left from inside of them; what follows stands behind.
     pub(super) fn leave_loops(&mut self) {
         if !self.frame().loops.is_empty() && !self.builder.is_terminated() {
             let behind = self.builder.create_block();

@@ -85,7 +85,7 @@ pub struct LowerOptions {
     pub language: Language,
     /// Overrides what the source does not fix.
     pub launch: LaunchShape,
-    /// What the configuration says that the function is; otherwise the source tells.
+    /// The stage of the function that the configuration names; otherwise the source tells.
     pub stage: Option<FunctionKind>,
     /// Values for template parameters of the item, by name: numbers or type names.
     pub template_arguments: Vec<(SmolStr, SmolStr)>,
@@ -110,7 +110,7 @@ impl LowerOptions {
 pub struct Lowered {
     pub module: Module,
     pub problems: Vec<Problem>,
-    /// What the facts of the first function rest on beyond the source.
+    /// The assumptions that the facts of the first function rest on beyond the source.
     pub assumed: Assumed,
     /// Functions that it calls, of which a prototype is in sight and the definition in another translation unit; sorted.
     pub external: Vec<SmolStr>,

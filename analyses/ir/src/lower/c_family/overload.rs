@@ -51,7 +51,7 @@ impl Context<'_> {
         Some(self.call_fitting(fitting, this, arguments, span))
     }
 
-    /// Whether a candidate takes these arguments, and how well.
+    /// Returns how well a candidate takes these arguments; `None` if it does not.
     pub(super) fn fit(
         &mut self,
         callee: Callee,

@@ -26,7 +26,7 @@ const MAX_WORDS: u64 = 1024;
 const MAX_RESULT: u64 = 32;
 const MAX_FLOATS: u64 = 8;
 
-/// How a value goes over the border.
+/// The form in which a value crosses the border of a function.
 #[derive(Clone, PartialEq, Debug)]
 enum Form {
     /// As its scalars.
@@ -36,7 +36,7 @@ enum Form {
     Floats(FloatKind, u64),
 }
 
-/// What is given to a call so far.
+/// The arguments given to a call so far.
 #[derive(Default)]
 pub(super) struct Given {
     pub(super) values: Parts,

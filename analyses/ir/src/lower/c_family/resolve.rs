@@ -85,7 +85,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether the callee may write what it is given is part of the name.
+    /// Returns the type of pointers to a function; its name says whether the callee may write its arguments.
     fn function_pointer(&mut self, parameters: &[ast::Type]) -> CType {
         let by_value = parameters.iter().all(|p| {
             let ty = self.resolve_type(p);

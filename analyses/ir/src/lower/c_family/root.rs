@@ -211,7 +211,7 @@ fn lower_function(
     }
 }
 
-/// What the functions of one module share.
+/// The state that the functions of one module share.
 #[derive(Default)]
 struct Registry {
     outlined: Vec<super::outlined::Outlined>,
@@ -220,13 +220,13 @@ struct Registry {
     spent: usize,
 }
 
-/// What is found once for all attempts at the functions of a module.
+/// Facts found once for all attempts at the functions of a module.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) growths: super::inlining::Growths,
     /// Declarations of structures: a copy of each, without the rest of its item.
     pub(super) declared: FxHashMap<StructSource, Arc<ast::Struct>>,
-    /// How many functions share the budget of the one that is lowered.
+    /// The number of functions that share the budget of the one being lowered.
     pub(super) sharers: usize,
 }
 
@@ -240,7 +240,7 @@ impl Default for Shared {
     }
 }
 
-/// What is said of a function beside its instructions.
+/// The reports about a function beside its instructions.
 struct Said {
     problems: Vec<Problem>,
     assumed: Assumed,

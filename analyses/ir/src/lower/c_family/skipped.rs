@@ -234,7 +234,7 @@ impl Context<'_> {
         }
     }
 
-    /// What these names stand for may have been assigned.
+    /// Notes that these names may have been assigned.
     pub(super) fn may_assign(&mut self, names: &[SmolStr], span: Span) {
         let mut values = Parts::new();
         let mut written: Vec<LValue> = Vec::new();
@@ -315,7 +315,7 @@ fn named_in(names: &mut Vec<Ident>) -> impl FnMut(&Expr) {
     }
 }
 
-/// Whether `break` and `continue` in a statement leave what stands around it.
+/// Finds whether `break` and `continue` in a statement leave the statement around it.
 fn leaves(statement: &Stmt, breaks: &mut bool, continues: &mut bool, depth: u32) {
     if depth > MAX_DEPTH {
         (*breaks, *continues) = (true, true);

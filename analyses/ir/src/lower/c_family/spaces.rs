@@ -51,7 +51,7 @@ fn is_generic_access(data: &InstData) -> bool {
     )
 }
 
-/// By pointer: its space; `None` where no value reaches it.
+/// Returns the space of each pointer; `None` where no value reaches it.
 fn spaces(function: &Function) -> EntityVec<Value, Option<Space>> {
     let mut out: EntityVec<Value, Option<Space>> = EntityVec::new();
     for data in function.values.values() {

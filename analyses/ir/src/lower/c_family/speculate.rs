@@ -16,7 +16,7 @@ use syntax::c_family::ast::{
     self, BinaryOp, Expr, ExprKind, Name, SpecifierSet, TypeKind, UnaryOp,
 };
 
-/// How many nodes an arm may have.
+/// The most nodes of an arm.
 const SHORT: u32 = 12;
 const SHORT_HLSL: u32 = 48;
 

@@ -486,7 +486,7 @@ fn group_parameter(
     cx.declare(ident.name.clone(), Local::Variable(place));
 }
 
-/// Where the scalars of one parameter come from.
+/// The source of the scalars of one parameter.
 struct Source {
     /// The parameter with the member path.
     name: SmolStr,

@@ -29,7 +29,7 @@ impl Context<'_> {
         self.pop_scope();
     }
 
-    /// What follows is not reached from here.
+    /// Begins a block that is not reached from here.
     pub(super) fn dead(&mut self) {
         let block = self.builder.create_block();
         self.builder.switch_to(block);

@@ -105,7 +105,7 @@ pub enum CType {
     Lambda(ClosureId),
     /// A function named as a value, and the number of its explicit template arguments: see `Context::function_type`.
     Function(SmolStr, u32),
-    /// What a pointer to a function of C points to.
+    /// The signature of the functions that a pointer to a function of C points to.
     Signature(Arc<Signature>),
     /// A type known by name only (matrix fragments, cooperative groups, pipelines): one `Opaque` value, except for
     /// empty tag types.
@@ -114,7 +114,7 @@ pub enum CType {
     Unknown,
 }
 
-/// How a function of C is called that is not known by name.
+/// The signature of a function of C that is called without its name being known.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Signature {
     pub returns: CType,
@@ -135,7 +135,8 @@ pub(super) const LONG_DOUBLE: &str = "long double";
 pub struct ResourceType {
     pub kind: ResourceKind,
     pub dimension: Dimension,
-    /// What one element is: `float4` by default, the structure of a structured buffer, `Void` for byte-address buffers.
+    /// The type of one element: `float4` by default, the structure of a structured buffer, `Void` for
+    /// byte-address buffers.
     pub element: CType,
     /// A texture array (`Texture2DArray`).
     pub array: bool,
@@ -395,7 +396,7 @@ pub struct Bits {
     pub first: u8,
 }
 
-/// Where a structure's declaration is found: an item and the path of nested structures below it.
+/// The place of a structure's declaration: an item and the path of nested structures below it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StructSource {
     pub item: syntax::ItemKey,

@@ -17,7 +17,7 @@ use smol_str::SmolStr;
 use syntax::c_family::ast::{self, CaptureMode, ExprKind, FunctionBody, ItemKind};
 use syntax::{ProblemKind, Span};
 
-/// Why a callee is not entered.
+/// The reason why a callee is not entered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unseen {
     /// Declared; the definition is in another translation unit.
@@ -34,7 +34,7 @@ pub enum Unseen {
     Variadic,
     /// It calls itself, and cannot be a function of the module.
     Recursive,
-    /// What is entered already has reached the budget.
+    /// The callees that were entered already have reached the budget.
     Budget,
 }
 
@@ -43,7 +43,7 @@ const PRINTING: [&str; 6] = [
     "printf", "fprintf", "sprintf", "snprintf", "dprintf", "syslog",
 ];
 
-/// What is known of a callee's signature.
+/// The known parts of a callee's signature.
 pub(super) struct Prototype<'a> {
     pub(super) function: &'a ast::Function,
     pub(super) parameters: &'a [Bound],
@@ -339,7 +339,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a lambda holds by reference may be written by whoever has the lambda.
+    /// Adds the places that a lambda holds by reference: whoever has the lambda may write them.
     pub(super) fn captured_places(
         &mut self,
         id: ClosureId,

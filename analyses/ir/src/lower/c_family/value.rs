@@ -1,5 +1,5 @@
-//! What an expression denotes: an `RValue` (scalars in SSA form) or an `LValue` (a place that can be read, written and
-//! referred to).
+//! The meaning of an expression: an `RValue` (scalars in SSA form) or an `LValue` (a place that can be read,
+//! written and referred to).
 
 use super::types::{Bits, CType};
 use crate::builder::Slot;
@@ -66,7 +66,7 @@ pub struct LValue {
 pub struct NamedPart {
     pub variable: Variable,
     pub part: SmolStr,
-    /// Where the identifier stands.
+    /// The place of the identifier.
     pub at: crate::function::Loc,
 }
 
@@ -114,13 +114,13 @@ pub enum Place {
 pub struct Texel {
     pub resource: Value,
     pub coordinates: SmallVec<[Value; 4]>,
-    /// What the resource holds, `float4` for instance.
+    /// The type that the resource holds, `float4` for instance.
     pub element: CType,
     pub read_only: bool,
     pub geometry: Geometry,
 }
 
-/// How a type lies in a constant buffer: the type, with its own offsets.
+/// The layout of a type in a constant buffer, with offsets of its own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PackedLayout {
     pub size: u64,

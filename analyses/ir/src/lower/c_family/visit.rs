@@ -5,7 +5,7 @@ use syntax::c_family::ast::*;
 
 const MAX_DEPTH: u32 = 400;
 
-/// What a walk meets.
+/// A node that a walk meets.
 #[derive(Clone, Copy, Debug)]
 pub enum Node<'a> {
     Expr(&'a Expr),

@@ -387,7 +387,7 @@ impl<'a> Lowering<'a> {
         self.b.inst(Op::Barrier(Barrier::MicroSimd), &[], &[]);
     }
 
-    /// Whether the operand is not zero.
+    /// Returns the condition that the operand is not zero.
     fn condition(&mut self, operand: &'a Operand) -> Value {
         let value = self.read(operand);
         if let Some(&holds) = self.comparisons.get(&value) {

@@ -61,7 +61,7 @@ pub struct Lowered {
     pub problems: Vec<Problem>,
 }
 
-/// What a function sees of its file.
+/// The parts of its file that a function sees.
 pub struct Unit<'a> {
     pub declarations: &'a PtxDeclarations,
     /// The tree of a function with a body, for inlining.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::entity::Variable;
 
-/// What a name means in a function.
+/// The meaning of a name in a function.
 #[derive(Clone, Debug)]
 pub(super) enum Named {
     Register(Register),
@@ -50,7 +50,7 @@ pub(super) enum Label<'a> {
 pub(super) struct Frame<'a> {
     pub(super) function: &'a PtxFunction,
     pub(super) site: Site,
-    /// Where `ret` leads; `None` in the item itself.
+    /// The block that `ret` leads to; `None` in the item itself.
     pub(super) after: Option<Block>,
     scopes: Vec<Scope<'a>>,
     /// Labels of every block of the body, by number in text order, and the block that it stands in.

@@ -18,7 +18,7 @@ use syntax::Span;
 /// Accesses of a side.
 const MOST: u64 = 32;
 
-/// Where the bytes of one operand are.
+/// The place of one operand's bytes.
 enum Side {
     /// A scalar that need not be in memory.
     Scalar(LValue),

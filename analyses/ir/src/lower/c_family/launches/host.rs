@@ -1,4 +1,4 @@
-//! What the names of a function around a launch stand for.
+//! The meaning of names in the function around a launch.
 
 use super::changes::{Kind, changes, handed_on, kind_of, mentions};
 use super::scoped::{MemberSet, Scoped, axis, is_dim3, is_product, line, members_set, one, scoped};
@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::*;
 
-/// What a name stands for in the function around the launch.
+/// The meaning of a name in the function around the launch.
 #[derive(Clone, Debug)]
 pub(super) enum Local {
     /// An integer, with its value when nothing changes it.
@@ -26,7 +26,7 @@ pub(super) enum Local {
 #[derive(Default, Debug)]
 pub(super) struct Host {
     locals: FxHashMap<SmolStr, Local>,
-    /// What locals are initialised with that nothing changes.
+    /// The initialisers of locals that nothing changes.
     initial: FxHashMap<SmolStr, Vec<Expr>>,
     /// Names of which nothing more is known, as they may change.
     changed: Vec<SmolStr>,

@@ -1,4 +1,4 @@
-//! How types lie in constant buffers: registers of 16 bytes that no vector straddles.
+//! The layout of types in constant buffers: registers of 16 bytes that no vector straddles.
 //!
 //! ```text
 //! float3 a; float b; float2 c; float3 d; float e[2]; float f;   at 0, 12, 16, 32, 48 and 64, 68

@@ -1,5 +1,5 @@
-//! What belongs to a pipeline stage: derivatives, attribute evaluation, sampling in Direct3D 9's style, mesh shading,
-//! ray tracing, debugging.
+//! Builtins of the pipeline stages: derivatives, attribute evaluation, sampling in Direct3D 9's style, mesh
+//! shading, ray tracing, debugging.
 
 use super::math::numeric;
 use super::*;
