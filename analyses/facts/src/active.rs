@@ -370,7 +370,8 @@ fn edge_condition(engine: &Engine<'_>, from: Block, to: Block) -> Option<Conditi
     (then.block != otherwise.block).then_some((*condition, then.block == to, from))
 }
 
-/// By its range, or a sum of builtin values with positive factors: taken not to wrap.
+/// Returns whether a value is a natural number by its range, or as a sum of builtin values with positive
+/// factors, which is taken not to wrap.
 fn natural(engine: &Engine<'_>, value: Value) -> bool {
     let cell = &engine.cells[value];
     cell.range.0 >= 0

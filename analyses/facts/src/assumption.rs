@@ -56,7 +56,7 @@ pub fn assess(module: &Module, options: &Options) -> (Vec<FunctionFacts>, Vec<Fi
     (facts, findings)
 }
 
-/// What rests on an assumption is no proof, and says on which.
+/// Makes a finding that rests on an assumption a warning at most, and names the assumption.
 fn label(finding: &mut Finding, options: &Options) {
     finding.tier = finding.tier.max(Tier::Warning);
     finding.assumption = options.assumption.clone();

@@ -10,8 +10,8 @@ use smol_str::{SmolStr, format_smolstr};
 /// Steps shown at most.
 const LONGEST: usize = 40;
 
-/// Why `value` is not uniform for a use in `block`: from the value to the source, one clause a step. Empty for values
-/// that are uniform over the dispatch.
+/// Returns the reason why `value` is not uniform for a use in `block`: from the value to the source, one
+/// clause a step. Empty for values that are uniform over the dispatch.
 pub fn cause_chain(
     function: &Function,
     facts: &FunctionFacts,

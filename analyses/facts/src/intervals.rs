@@ -94,7 +94,7 @@ pub fn intervals<'f>(function: &'f Function, options: &Options) -> Intervals<'f>
     all
 }
 
-/// What holds in a block because one edge of one branch alone leads there.
+/// Returns the condition that holds in a block because one edge of one branch alone leads there.
 fn only_edge(function: &Function, flow: &ControlFlow, block: Block) -> Option<Held> {
     let [from] = flow.predecessors[block].as_slice() else {
         return None;
@@ -270,7 +270,7 @@ impl Intervals<'_> {
         all
     }
 
-    /// What is left of a value's numbers where a condition holds, or does not.
+    /// Returns the range that is left of a value where a condition holds, or does not.
     fn narrowed(
         &self,
         value: Value,
@@ -361,7 +361,7 @@ impl Intervals<'_> {
     }
 }
 
-/// What is left of the numbers `a` where `a condition b` for some number of `b`.
+/// Returns the range that is left of the numbers `a` where `a condition b` for some number of `b`.
 fn compared(a: Range, condition: IntCondition, b: Range) -> Option<Range> {
     use IntCondition::*;
     let no_sign = b.0 >= 0;

@@ -1,4 +1,4 @@
-//! What is true of a program. Never changes it, knows no machine but by its cost tables.
+//! Facts that are true of a program. Never changes it, knows no machine but by its cost tables.
 
 mod active;
 mod alone;

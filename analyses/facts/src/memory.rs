@@ -1,4 +1,5 @@
-//! How a warp touches memory at each access: the distance between neighbours, 32-byte sectors, shared-memory banks.
+//! The memory that a warp touches at each access: the distance between neighbours, 32-byte sectors,
+//! shared-memory banks.
 //!
 //! ```text
 //! p[tid.x]         4 bytes apart: 4 sectors, coalesced          tile[33*tid.x]   one way

@@ -1,4 +1,5 @@
-//! What the analyses say, as plain data: one `FunctionFacts` a function. Positions are the IR's (item-relative).
+//! The results of the analyses, as plain data: one `FunctionFacts` a function. Positions are the IR's
+//! (item-relative).
 
 use crate::cost::Machine;
 use crate::reason::{CauseReason, FindingReason};
@@ -58,8 +59,8 @@ pub struct Options {
     pub passed: Vec<(u32, i64)>,
     /// The parameters to which all visible launches pass a multiple of the block's width; used as `passed` is.
     pub whole: Vec<u32>,
-    /// What facts rest on beyond the program and these options, for people: "blocks of 256 × 1 × 1 threads, as in all
-    /// launches in sight". Empty: nothing.
+    /// The assumption that facts rest on beyond the program and these options, for people: "blocks of 256 × 1
+    /// × 1 threads, as in all launches in sight". Empty: nothing.
     pub assumption: SmolStr,
     /// The program itself was made under the assumption, so that all its facts rest on it.
     pub whole_program_assumed: bool,
@@ -71,9 +72,9 @@ pub struct Options {
     pub reached: Option<Scope>,
     /// The machine whose costs are used.
     pub machine: Arc<Machine>,
-    /// What is not known is taken as the author may have meant it: unknown values and what is loaded from a uniform
-    /// address are uniform, rows of a workgroup of unknown shape are whole warps, index arithmetic does not wrap.
-    /// No facts: a finding is told only where lanes differ even so.
+    /// Unknowns are taken as the author may have meant them: unknown values and loads from a uniform address
+    /// are uniform, rows of a workgroup of unknown shape are whole warps, index arithmetic does not wrap. The
+    /// results are no facts: a finding is reported only where lanes differ even so.
     pub favourable: bool,
 }
 
@@ -129,7 +130,8 @@ pub struct ValueFact {
     pub form: ValueForm,
     /// The state by the paper's methods, as the paper writes it: `U`, `D`, `(1,⊥)`, `(0,1,⊥)`; empty for the full one.
     pub state: SmolStr,
-    /// Why the value is not uniform over the dispatch: the next value or branch on the way to the source.
+    /// The reason why the value is not uniform over the dispatch: the next value or branch on the way to the
+    /// source.
     pub cause: Cause,
     /// Rests on `Options::assumption`.
     pub assumed: bool,

@@ -1,4 +1,5 @@
-//! How often a loop's body runs: counters that grow by a constant, and counters that are multiplied or divided by one.
+//! The trip counts of loops: counters that grow by a constant, and counters that are multiplied or divided by
+//! one.
 //!
 //! ```text
 //! for (i = 0; i < 96; i += 32)                  3

@@ -1,4 +1,5 @@
-//! What the field calls the groups of lanes: CUDA and PTX say warp and block, HLSL says wave and group.
+//! The names that each language has for the groups of lanes: CUDA and PTX say warp and block, HLSL says wave
+//! and group.
 
 use ir::Language;
 

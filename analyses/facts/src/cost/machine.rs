@@ -1,4 +1,4 @@
-//! What instructions cost a warp: a table by kind of work, filled in by who knows machines.
+//! The costs of instructions to a warp: a table by kind of work, filled in by code that knows the machine.
 
 use super::work::{Work, work};
 use smol_str::SmolStr;

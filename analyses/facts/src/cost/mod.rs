@@ -15,7 +15,7 @@ use ir::{BinaryOp, Block, Function, IntCondition, Op, UnaryOp, Value};
 
 /// Iterations of a loop whose number is not known.
 const TRIPS: f64 = 8.0;
-/// By depth of the loop, up to three.
+/// The assumed executions of a block by the depth of its loop, up to three.
 const INNER: [f64; 4] = [1.0, TRIPS, TRIPS * TRIPS, TRIPS * TRIPS * TRIPS];
 /// Blocks looked at for one arm.
 const ARM: usize = 256;

@@ -7,9 +7,10 @@
 //! for (k = 0; k < n; ++k) t[which[k]] += in[k];       local memory
 //! ```
 //!
-//! What NVIDIA's assembler (13.5, sm_75 to sm_120) does was seen by its stack frames: a lone access of up to 64 elements becomes
-//! a chain of selects, and so does what a loop of unknown rounds does to very few; more lie in local memory. What is not
-//! understood may well be a constant, and is not told. Tables of constants and members of one parameter of a kernel are left
+//! The behaviour of NVIDIA's assembler (13.5, sm_75 to sm_120) is known from its stack frames: a lone access
+//! of up to 64 elements becomes a chain of selects, and so does an access to very few elements in a loop
+//! whose trip count is unknown; larger arrays lie in local memory. A value that is not understood may well be
+//! a constant, and is not reported. Tables of constants and members of one parameter of a kernel are left
 //! alone: compilers lay them into constant memory.
 
 use super::rounds::below;
@@ -485,8 +486,9 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     })
 }
 
-/// Whether values are computed from constants, template parameters and a loop's own counters alone, and if so, whether any
-/// of it is left to an instantiation. `counter`: what is to be looked at where a counter stands, by its number.
+/// Returns whether values computed from constants, template parameters and a loop's own counters alone leave
+/// anything to an instantiation; `None` if they are computed from anything else. `counter` gives the values
+/// to look at in place of a counter, by its number.
 fn of_an_instantiation(
     cx: &Context<'_>,
     header: Block,

@@ -1,5 +1,6 @@
-//! Who takes part in an operation across lanes, where neither a constant mask nor the branch alone says it: predicates
-//! of instructions, masks that were taken before a branch, tiles of cooperative groups, lanes that are read.
+//! The participants of an operation across lanes, where neither a constant mask nor the branch alone says it:
+//! predicates of instructions, masks that were taken before a branch, tiles of cooperative groups, lanes that
+//! are read.
 //!
 //! ```text
 //! unsigned m = __activemask(); if (t < n) __shfl_down_sync(m, ..)   the mask names lanes that went the other way

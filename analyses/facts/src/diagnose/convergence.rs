@@ -91,7 +91,7 @@ pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block)
     false
 }
 
-/// What a branch above asked for, on its way here.
+/// Returns whether a branch above asked for the condition, and control came here by its side.
 pub(super) fn holds_on_the_way(cx: &Context<'_>, condition: Value, block: Block) -> bool {
     let dominators = cx.dominators();
     let mut at = block;

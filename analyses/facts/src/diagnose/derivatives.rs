@@ -57,7 +57,7 @@ pub(super) fn wave_sensitive(cx: &Context<'_>, out: &mut Vec<Finding>) {
     }
 }
 
-/// What helper lanes take no part in.
+/// Returns whether helper lanes take no part in the operation.
 fn excludes_helpers(op: &Op) -> bool {
     matches!(op, Op::Warp(op) if !matches!(
         op.kind,

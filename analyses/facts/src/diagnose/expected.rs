@@ -172,7 +172,7 @@ struct Sources {
 }
 
 impl Sources {
-    /// What is known makes lanes of a warp differ: rows do where their width is known.
+    /// Returns whether the known facts make the lanes of a warp differ: rows do where their width is known.
     fn is_known(&self, width: Option<u32>) -> bool {
         !self.unknown && (self.loaded || self.lanes || self.rows && width.is_some())
     }

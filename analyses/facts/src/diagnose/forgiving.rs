@@ -98,7 +98,7 @@ fn hold(function: &mut Function, failing: &FxHashSet<Block>) {
     function.layout.retain(|&block| flow.is_reachable(block));
 }
 
-/// By value that a call leaves behind, the value that it was given.
+/// Returns, for each value that a call leaves behind, the value that it was given.
 fn unchanged(function: &Function) -> FxHashMap<Value, Value> {
     let mut kept = FxHashMap::default();
     for &block in &function.layout {

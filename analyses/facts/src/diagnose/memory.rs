@@ -170,7 +170,7 @@ fn is_dense_as_launched(cx: &Context<'_>, access: &AccessFact, stride: &Sum) -> 
         .is_some_and(|stride| stride.unsigned_abs() <= dense)
 }
 
-/// What is accessed has a type that is not known here: its lanes may well lie side by side.
+/// Returns whether the type accessed is not known here: its lanes may well lie side by side.
 fn is_of_unknown_size(cx: &Context<'_>, access: &AccessFact) -> bool {
     let data = &cx.function.insts[access.inst];
     let moved = match access.kind {

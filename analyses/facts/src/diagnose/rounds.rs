@@ -1,4 +1,4 @@
-//! How the lanes of a warp share the rounds of a loop, and which of them stays the longest.
+//! The distribution of a loop's rounds among the lanes of a warp, and the lane that stays the longest.
 //!
 //! ```text
 //! for (i = tid; i < n; i += blockDim.x)                              one range, trip counts differ by at most one

@@ -66,7 +66,8 @@ fn begins_apart(cx: &Context<'_>, header: Block, number: u32) -> bool {
     })
 }
 
-/// What the counter grows by is not known here: a member of a template's argument, a function that is not visible.
+/// Returns whether the counter's step is not known here: a member of a template's argument, a function that
+/// is not visible.
 fn steps_by_the_unknown(cx: &Context<'_>, param: Value, next: Value) -> bool {
     let function = cx.function;
     let unknown = |value: Value| {

@@ -451,7 +451,7 @@ fn agreed(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> bool {
     }
 }
 
-/// What joins at a block, by branches that the group decides.
+/// Returns whether all branches that join at a block are decided by the whole group.
 fn chosen_by_the_group(cx: &Context<'_>, join: Block, number: u32, depth: u32) -> bool {
     let dominators = cx.dominators();
     if cx.facts.loops.iter().any(|l| l.header == join) {

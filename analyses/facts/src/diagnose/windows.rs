@@ -132,9 +132,9 @@ fn is_same(function: &Function, one: Value, other: Value, depth: u32) -> bool {
 
 /// The way in which an end is chosen instead of the value.
 enum Choice {
-    /// By `min`; else by `max`.
+    /// Chosen by `min`; else by `max`.
     Above(bool),
-    /// By a condition, where it holds, or where it does not.
+    /// Chosen by a condition, where it holds, or where it does not.
     By(Value, bool),
 }
 

@@ -1,5 +1,5 @@
-//! How far two numbers lie apart, where both are counted from one that may have wrapped: signed arithmetic that does not
-//! wrap, by the language's rules, keeps the distance whatever the number is.
+//! The distance of two numbers that are both counted from a third one, which may have wrapped: signed
+//! arithmetic that does not wrap, by the language's rules, keeps the distance whatever the number is.
 //!
 //! ```text
 //! int gid = blockIdx.x * blockDim.x + threadIdx.x;          may have wrapped: unsigned

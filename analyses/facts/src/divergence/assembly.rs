@@ -1,5 +1,5 @@
-//! What a piece of assembly text adds to the divergence of its operands: the special registers that it reads and the
-//! instructions that exchange values between lanes or read memory.
+//! The contribution of a piece of assembly text to the divergence of its operands: the special registers that
+//! it reads and the instructions that exchange values between lanes or read memory.
 //!
 //! ```text
 //! mov.u32 %0, %%laneid;          divergent, without any operand        shr.u32 %0, %1, 3;    as uniform as %1

@@ -1,5 +1,5 @@
-//! Why a value is not uniform: for each the next step on a shortest way to a source, by one breadth-first walk from all
-//! sources along the dependences that carry the same level.
+//! The cause of each value's divergence: for each the next step on a shortest way to a source, by one
+//! breadth-first walk from all sources along the dependences that carry the same level.
 
 use super::engine::{DISPATCH, DIVERGENT, Engine, Level, Node};
 use crate::model::Cause;

@@ -155,7 +155,8 @@ pub(crate) struct Engine<'f> {
     pub divided: FxHashMap<u32, Vec<u32>>,
     /// Keyed by an access to such an array: the part of each value that is loaded or stored.
     pub parts_of: FxHashMap<Inst, Vec<u32>>,
-    /// By a store whose block loads again what it stored: the numbers of these values, each with an array of its own.
+    /// The values that a block stores and loads again, by the store: their numbers, each with an array of its
+    /// own.
     pub forwarded: FxHashMap<Inst, Vec<(usize, u32)>>,
     pub given_up: bool,
     /// Loads of shared memory that no thread overtakes with a store.
@@ -175,7 +176,7 @@ pub(crate) struct Cell {
     pub form: Form,
     pub range: (i64, i64),
     place: Place,
-    /// Where its users stand in the tables.
+    /// The range of its users in the tables.
     users: (u32, u32),
     mentions: u32,
     /// Uniformity of a value's own atom: the value, or what a block parameter has besides the shared terms.
@@ -183,7 +184,8 @@ pub(crate) struct Cell {
     widened: u8,
     /// The power of two of which the value's own atom is a multiple; it only falls.
     pub(super) unit: u8,
-    /// What a loop leaves that all lanes of the warp exchange in: the same for all behind it.
+    /// True if the value leaves a loop in which all lanes of the warp exchange values: it is the same for all
+    /// lanes behind it.
     pub(super) exchanged: bool,
     /// The block parameter no longer takes one form from all its arguments.
     split: bool,

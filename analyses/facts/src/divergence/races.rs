@@ -35,7 +35,7 @@ pub(crate) struct Races {
     loads: Vec<Vec<(u32, Block, Inst, Value)>>,
     /// Bits of the stores that reach a load, and of those that stand before it in its block.
     reaching: FxHashMap<Inst, (u64, u64)>,
-    /// What a number's stores leave, if several share it.
+    /// The levels of the values that the stores under one number leave, if several share it.
     levels: Vec<Level>,
     /// Loads of a device function that are reached from its entry without a barrier: what callers stored is read there.
     open: FxHashSet<Inst>,
@@ -335,7 +335,7 @@ fn closes(guarded: bool, op: &Op) -> bool {
     }
 }
 
-/// By block the stores that reach its begin without a barrier.
+/// Returns for each block the stores that reach its begin without a barrier.
 fn reaching(
     engine: &Engine<'_>,
     touched: &[(Block, Inst)],

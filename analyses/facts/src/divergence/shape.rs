@@ -1,5 +1,5 @@
-//! What the launch says of the builtin values: which are the same over which lanes, between which numbers they lie, and
-//! what they are called.
+//! The launch's statements about the builtin values: the lanes over which each is the same, the numbers
+//! between which it lies, and its name.
 //!
 //! Lanes of a warp are consecutive in `tid.x + block.x*(tid.y + block.y*tid.z)`. So `tid.y` is uniform over a warp only
 //! where `block.x` is a multiple of the warp size, `tid.z` where `block.x*block.y` is; `maxntid` proves neither.

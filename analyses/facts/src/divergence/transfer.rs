@@ -1,4 +1,4 @@
-//! What each operation does to levels, forms and intervals.
+//! The effect of each operation on levels, forms and intervals.
 
 use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, QUAD, SUBGROUP, WORKGROUP};
 use super::linear::{self, Outcome};

@@ -7,7 +7,8 @@ use super::{NotGated, Variables};
 use smol_str::SmolStr;
 use syntax::musimd::{InstructionKind, Operand, Program};
 
-/// Whether each variable is divergent: parameters first, then in text order of their definition.
+/// Returns for each variable whether it is divergent: parameters first, then in text order of their
+/// definition.
 pub fn analyze(program: &Program) -> Result<Vec<(SmolStr, bool)>, NotGated> {
     let variables = Variables::of(program)?;
     let mut divergent = vec![false; variables.names.len()];

@@ -1,7 +1,7 @@
 //! The joins that a statement is moved past.
 //!
-//! Where there are few, all sets of them are walked. Else from the set that the equations propose, and from none, joins are
-//! taken in and out as long as that pays.
+//! Where there are few, all sets of them are walked. Otherwise the search begins once with the set that the
+//! equations propose and once with the empty set, and takes joins in and out as long as that pays.
 
 use super::paths::Bits;
 use super::sinking::certain;
@@ -26,7 +26,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What is gained over sinking without predicates.
+    /// Returns the gain over sinking without predicates.
     #[must_use]
     pub fn gain(&self, prices: Prices) -> f64 {
         self.walked.net(prices) - self.classical.net(prices)
@@ -116,7 +116,7 @@ pub fn choose(problem: &Problem, sets: &PathSets, prices: Prices) -> Choice {
 struct Near {
     /// Nodes forwards.
     order: Vec<usize>,
-    /// What is left of the paths, with the nodes in front of those, each once.
+    /// The rest of each path with the nodes in front of it, each once.
     paths: Vec<(Vec<usize>, u64)>,
     certain: Bits,
 }

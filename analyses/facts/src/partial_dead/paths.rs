@@ -186,8 +186,9 @@ impl PathSets {
         out
     }
 
-    /// How often at least the statement goes, and at most a predicate is false, where a join is enabled and the frequent paths
-    /// alone are looked at: all others on which the statement does not arrive are taken to lose (section 3.2).
+    /// Returns a lower bound on the executions of the statement that are removed, and an upper bound on those
+    /// whose predicate is false, where a join is enabled and the frequent paths alone are looked at: all
+    /// other paths on which the statement does not arrive are taken to lose (section 3.2).
     #[must_use]
     pub fn estimated(&self, problem: &Problem, join: usize, frequent: &FixedBitSet) -> (u64, u64) {
         let mut benefit = self.gain(join).benefit;

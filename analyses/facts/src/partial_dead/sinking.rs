@@ -1,4 +1,4 @@
-//! Where copies of a statement stand that sinks as far as it may, past joins that are enabled.
+//! The places of the copies of a statement that sinks as far as it may, past joins that are enabled.
 //!
 //! A greatest solution: what all ways bring sinks on, past an enabled join also what some of them bring. A copy stands where a
 //! node blocks it, or in front of a join that it does not pass; it needs a predicate where some way brings none, and is left
@@ -71,12 +71,12 @@ impl Sinking {
     }
 }
 
-/// What each way brings to each node.
+/// Returns the copies that all ways to a node bring.
 pub(super) fn certain(problem: &Problem, order: &[usize]) -> Bits {
     solve(problem, order, |_| false)
 }
 
-/// What sinks to each node of an order, and to no other: a greatest solution.
+/// Returns the greatest solution: the copies that sink to each node of an order, and to no other.
 fn solve(problem: &Problem, order: &[usize], enabled: impl Fn(usize) -> bool) -> Bits {
     let nodes = problem.kinds.len();
     let mut initial = Bits {

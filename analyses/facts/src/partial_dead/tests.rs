@@ -440,7 +440,7 @@ fn figure_6() {
     assert_eq!(made, Err(ProblemError::CriticalEdge { from: 1, to: 1 }));
 }
 
-/// Where the equations miss, the walk decides (section 4b, 1 to 3).
+/// The walk decides where the equations miss (section 4b, 1 to 3).
 #[test]
 fn the_walk_decides_where_the_equations_miss() {
     let edges = [
@@ -609,7 +609,8 @@ fn random(random: &mut Random) -> Problem {
     made.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Whether the statement, arrived at the exit of the path's node at this place, comes to where nothing reads it.
+/// Returns whether the statement, arrived at the exit of the path's node at this place, comes to a point
+/// where nothing reads it.
 fn comes_to_where_it_is_dead(
     problem: &Problem,
     dead: &Bits,
@@ -684,7 +685,8 @@ enum Held {
     Computed(usize),
 }
 
-/// What the reads of a path see, with the copies that a plan makes or as the program stands.
+/// Returns the values that the reads of a path see, with the copies that a plan makes or as the program
+/// stands.
 fn seen(problem: &Problem, path: &[usize], plan: Option<&Sinking>) -> Vec<Held> {
     let (mut held, mut operands, mut pending) = (Held::Nothing, 0, false);
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! What a program costs on each of its paths after a statement has sunk: exact counts, by walking them.
+//! The cost of a program on each of its paths after a statement has sunk: exact counts, by walking them.
 //!
 //! A copy's predicate is true where the walk has come over the statement and over no copy since.
 
@@ -44,7 +44,7 @@ impl Walked {
         self.before as i64 - self.executed as i64
     }
 
-    /// What is gained over the program as it stood.
+    /// Returns the gain over the program as it stood.
     #[must_use]
     pub fn net(&self, prices: Prices) -> f64 {
         self.removed() as f64 * prices.statement

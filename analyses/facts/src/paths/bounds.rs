@@ -1,4 +1,4 @@
-//! What counts of edges alone tell of paths: at least, and at most, so many.
+//! The counts of paths that follow from counts of edges alone: a lower and an upper bound.
 //!
 //! ```text
 //! 10 ways in, 9 to the left and then 8 to the right of two branches: left-right at least 7, at most 8
@@ -68,7 +68,7 @@ impl CountBounds {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EdgeCounts {
     pub entries: CountBounds,
-    /// By node and edge.
+    /// The counts of each node's edges.
     pub edges: Vec<Vec<CountBounds>>,
 }
 
@@ -101,7 +101,8 @@ impl EdgeCounts {
         out
     }
 
-    /// How often paths were taken, all together: each begins at the entry or behind an edge that ends another.
+    /// Returns the number of paths taken, all together: each begins at the entry or behind an edge that ends
+    /// another.
     #[must_use]
     pub fn paths(&self, graph: &PathGraph) -> CountBounds {
         let mut sum = self.entries;
@@ -281,7 +282,7 @@ pub fn ranked(graph: &PathGraph, counts: &EdgeCounts, by: RankedBy, most: usize)
 struct Onward {
     /// The count of the rarest edge on the way where that is greatest.
     widest: Vec<u64>,
-    /// What is lost at least.
+    /// The least loss of counts on the ways on from each node.
     lost: Vec<u64>,
 }
 

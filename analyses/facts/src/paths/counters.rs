@@ -4,9 +4,9 @@
 //! A -> B, A -> C, B -> D, C -> D, D -> A      count A -> B and D -> A: the others are sums and differences of them
 //! ```
 //!
-//! What comes to a node leaves it: of the edges of a spanning tree each is known when the others are. The tree of greatest weight
-//! leaves the edges to be counted that cost least. The graph is closed: what leaves the function goes back to its entry over a
-//! node outside of it.
+//! The counts into a node equal those out of it, so the edges of a spanning tree are known when the others
+//! are. The tree of greatest weight leaves the cheapest edges to be counted. The graph is closed: edges that
+//! leave the function go back to its entry over a node outside of it.
 //!
 //! Nearly linear in the edges, for the tree, and linear for the counts.
 //!
@@ -21,7 +21,7 @@ pub struct FlowEdge {
     pub weight: u64,
 }
 
-/// By edge: true for those that have a counter, which are as few as possible and cost least.
+/// Returns for each edge whether it has a counter; these edges are as few as possible and cost least.
 #[must_use]
 pub fn counted(nodes: usize, edges: &[FlowEdge]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..edges.len()).collect();

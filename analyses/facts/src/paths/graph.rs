@@ -7,9 +7,9 @@ use ir::{Block, Function, Op, Terminator, ValueDef};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathGraph {
     pub entry: usize,
-    /// By node: where its edges go. Parallel edges are two.
+    /// The targets of each node's edges. Parallel edges are two.
     pub successors: Vec<Vec<usize>>,
-    /// By node and edge: a path ends with the edge, and the next begins at its target.
+    /// True for each edge of a node with which a path ends; the next path begins at its target.
     pub ends: Vec<Vec<bool>>,
 }
 

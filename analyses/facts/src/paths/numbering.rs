@@ -59,11 +59,11 @@ pub struct Path {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathNumbers {
     graph: PathGraph,
-    /// By node: ways from it to an end.
+    /// The number of ways from each node to an end.
     ways: Vec<u64>,
-    /// By node and edge: what it adds.
+    /// The number that each edge of a node adds.
     adds: Vec<Vec<u64>>,
-    /// By node: what a path that starts there begins with; the entry begins with 0.
+    /// The number that a path begins with at each node where paths start; at the entry, 0.
     starts: BTreeMap<usize, u64>,
     count: u64,
 }
@@ -133,13 +133,13 @@ impl PathNumbers {
         &self.graph
     }
 
-    /// What an edge adds to the number of a path that goes on over it, or ends with it.
+    /// Returns the number that an edge adds to the number of a path that goes on over it, or ends with it.
     #[must_use]
     pub fn added(&self, node: usize, edge: usize) -> u64 {
         self.adds[node][edge]
     }
 
-    /// What a path begins with behind an edge that ended the one before.
+    /// Returns the number that a path begins with behind an edge that ended the one before.
     #[must_use]
     pub fn begun(&self, node: usize) -> u64 {
         self.starts.get(&node).copied().unwrap_or(0)

@@ -4,9 +4,10 @@
 //! if (a) x; if (b) y;      3 executions, `x` 1 time, nothing of `y`: the other way of `a` 2 times, `y` at most 3 times
 //! ```
 //!
-//! What comes to a node leaves it. Bounds of an edge are those that the node's count and its other edges leave, until nothing
-//! changes; in loops that nothing counts they may stay wide. Of two sides whose counts are known, but not which has which, one
-//! is left where the other can't be.
+//! The counts into a node equal those out of it. The bounds of an edge are those that the node's count and
+//! its other edges leave, until nothing changes; in loops without any count they may stay wide. Where the
+//! counts of two sides are known, but not which side has which, a side that cannot have one of them has the
+//! other.
 //!
 //! Bounds only become narrower; the rounds are limited. Linear in the edges for a round.
 
@@ -23,7 +24,7 @@ pub struct SidePair {
     pub counts: [u64; 2],
 }
 
-/// What is known of a graph's edges before the flow is looked at.
+/// The known counts of a graph's edges, before the flow is looked at.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PartlyKnown {
     pub counts: EdgeCounts,

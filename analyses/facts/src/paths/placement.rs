@@ -1,4 +1,4 @@
-//! Where counters change so that the numbers of paths come out with fewest additions.
+//! The places at which counters change so that the numbers of paths come out with the fewest additions.
 //!
 //! ```text
 //! entry -> a | b -> join        the edge to `b` adds 2, or that to `a` takes 2 away: the one that is taken less
@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 pub struct Placement {
     /// The number that a path begins with at the entry.
     pub entry: u64,
-    /// By node and edge; of edges that end a path before the number is counted.
+    /// The numbers added on each node's edges; where an edge ends a path, before the path is counted.
     pub edges: Vec<Vec<u64>>,
-    /// By node behind edges that end paths: the number that the next path begins with.
+    /// The number that the next path begins with, for each node behind edges that end paths.
     pub begins: BTreeMap<usize, u64>,
-    /// By node that leaves the function, before the number is counted.
+    /// The number added at each node that leaves the function, before the path is counted.
     pub leaves: BTreeMap<usize, u64>,
 }
 
@@ -127,7 +127,7 @@ impl Placement {
     }
 }
 
-/// What is added up to each node over the edges of the spanning tree of greatest weight.
+/// Returns the sum of the numbers along the spanning tree of greatest weight up to each node.
 fn potentials(all: &[Weighed], world: usize) -> Vec<u64> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(all[at].weight));

@@ -1,4 +1,4 @@
-//! How often each path was taken.
+//! The number of times that each path was taken.
 
 use super::{Ending, PathNumbers, Start};
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! How often nothing reads what an instruction gives, on the paths that were taken.
+//! The number of times that nothing reads the result of an instruction, on the paths that were taken.
 //!
 //! ```text
 //! w = sqrt(x);  if (near) out[i] = w;     near in 27 of 100: nothing reads `w` in 73, neither the root nor what it alone needs
@@ -8,8 +8,8 @@
 //! effects needs them where its own result is needed. A path that ends with an edge goes on in another one: what is live there
 //! is needed for the lower bound, and not for the upper one. So of code without loops both are the exact count.
 //!
-//! Where edges alone were counted, the paths that must have been taken tell of some executions; the others may have been read or
-//! not.
+//! Where edges alone were counted, the paths that must have been taken determine some executions; the others
+//! may have been read or not.
 //!
 //! Linear in the instructions on all paths that were taken. Stores to private memory count as effects.
 
@@ -179,7 +179,7 @@ fn go_back(
     }
 }
 
-/// What is needed of a block's parameters is needed of what an edge passes to them.
+/// Passes needs backwards over an edge: the argument of a needed parameter is needed.
 fn pass(function: &Function, from: Block, edge: usize, to: Block, needed: &mut EntitySet<Value>) {
     let edges = function.blocks[from].terminator.edges();
     let Some(edge) = edges.get(edge) else { return };

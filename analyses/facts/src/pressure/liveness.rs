@@ -20,9 +20,9 @@ const STEPS: usize = 16;
 pub(super) struct Liveness<'f> {
     pub(super) function: &'f Function,
     pub(super) flow: ControlFlow,
-    /// By value: the value that it is a name of.
+    /// The value of which each value is a name.
     pub(super) names: Vec<usize>,
-    /// By value: registers.
+    /// The number of registers of each value.
     pub(super) width: Vec<u32>,
     solved: ir::liveness::Liveness<Value>,
 }
@@ -64,7 +64,7 @@ impl<'f> Liveness<'f> {
         self.solved.ends[block.index()].as_bits().clone()
     }
 
-    /// What is live at the start of a block, without its parameters.
+    /// Returns the values that are live at the start of a block, without its parameters.
     pub(super) fn at_start(&self, block: Block) -> &FixedBitSet {
         self.solved.starts[block.index()].as_bits()
     }

@@ -1,5 +1,6 @@
-//! How many registers of 32 bits the values of a function need at once: liveness on the IR in the order in which
-//! it stands. An estimate of what a compiler will allocate: it orders, merges and computes again, which this does not.
+//! The number of 32-bit registers that the values of a function need at once: liveness on the IR in the order
+//! in which it stands. An estimate of what a compiler will allocate: it orders, merges and computes again,
+//! which this does not.
 //!
 //! ```text
 //! a = load p; b = load q; c = a * b; store r, c      a and b live before the product: 2
@@ -31,9 +32,10 @@ pub struct Pressure {
     /// The instruction of the peak, by its number in the block; the block's terminator behind all of them.
     pub block: Block,
     pub inst: u32,
-    /// What is live there, ascending: while the instruction reads, or with what it writes.
+    /// The values that are live there, ascending: while the instruction reads, or with what it writes.
     pub live: Vec<Value>,
-    /// By place, in the order of the instructions, registers that are live while it executes.
+    /// The number of registers that are live while each instruction executes, by place, in the order of the
+    /// instructions.
     pub places: Vec<(Loc, u32)>,
 }
 

@@ -85,13 +85,14 @@ struct Context<'f> {
     forest: LoopForest,
     /// The machine has scalar registers beside those that are counted.
     has_scalar: bool,
-    /// By value, in the order of the code.
+    /// The reads of each value, in the order of the code.
     reads: FxHashMap<u32, Vec<Read>>,
-    /// By value, the block that defines it.
+    /// The block that defines each value.
     home: FxHashMap<u32, Block>,
 }
 
-/// What is live at the peak, by variable: the largest first. `None` where the function is too large.
+/// Returns the variables that are live at the peak, the largest first. `None` where the function is too
+/// large.
 #[must_use]
 pub fn variables(
     function: &Function,
@@ -270,7 +271,7 @@ impl Context<'_> {
         }
     }
 
-    /// What is live behind a read.
+    /// Returns the values that are live behind a read.
     fn live_behind(&self, read: Read) -> FixedBitSet {
         let data = &self.function.blocks[read.block];
         let mut live = self.liveness.at_end(read.block);
@@ -305,14 +306,15 @@ impl Context<'_> {
         (sum <= most).then_some(sum)
     }
 
-    /// Whether a value takes no register or lives to all of the reads.
+    /// Returns whether a value takes no register or lives to all of the reads.
     fn is_there(&self, value: Value, later: &[FixedBitSet]) -> bool {
         let free =
             self.liveness.width[value.0 as usize] == 0 && self.function.ty(value) != ir::Type::Bool;
         free || later.iter().all(|live| live.contains(value.0 as usize))
     }
 
-    /// Whether it is loaded from memory that nobody writes, at an address that is there at each read.
+    /// Returns whether the value is loaded from memory that nobody writes, at an address that is available at
+    /// each read.
     fn loads_again(&self, value: Value, later: &[FixedBitSet]) -> bool {
         let Some(inst) = self.function.defining(value) else {
             return false;

@@ -5,7 +5,7 @@ use super::*;
 use crate::model::Options;
 use ir::Module;
 
-/// What is live at the peak of the text's function, by the number of the value.
+/// Returns the values that are live at the peak of the text's function, by their numbers.
 fn of(text: &str) -> Vec<(u32, Class, Remedy)> {
     over(text, Options::default())
 }
@@ -108,7 +108,8 @@ b2:
     assert_eq!(remedy, Remedy::LaneSlot);
 }
 
-/// What is the same in the four lanes of a quad differs in the warp: a slot of the warp would hold the value of one of them.
+/// A value that is equal in the four lanes of a quad may differ in the warp: a slot of the warp would hold
+/// the value of one of them.
 #[test]
 fn a_value_of_a_quad_has_no_slot_of_the_warp() {
     let text = r#"

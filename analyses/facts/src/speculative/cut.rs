@@ -13,7 +13,7 @@
 pub(super) struct Network {
     heads: Vec<usize>,
     capacities: Vec<u64>,
-    /// By node: arcs from it.
+    /// The arcs from each node.
     arcs: Vec<Vec<usize>>,
 }
 
@@ -34,7 +34,7 @@ impl Network {
         }
     }
 
-    /// By node: true on the sink's side of the least cut that is nearest to it.
+    /// Returns for each node whether it is on the sink's side of the minimum cut that is nearest to the sink.
     pub(super) fn nearest_to_sink(&mut self, source: usize, sink: usize) -> Vec<bool> {
         while let Some(levels) = self.levels(source, sink) {
             let mut next = vec![0; self.arcs.len()];

@@ -28,7 +28,7 @@ pub use lazy::lazy;
 
 use cut::Network;
 
-/// What a block does with the expression, in this order.
+/// The effects of a block on the expression, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Local {
     /// It evaluates the expression with the operands that it begins with.
@@ -45,9 +45,9 @@ pub struct Problem {
     pub entry: usize,
     /// Times that the function was entered.
     pub entries: u64,
-    /// By block: where its edges go.
+    /// The targets of each block's edges.
     pub successors: Vec<Vec<usize>>,
-    /// By block and edge: times that it was taken.
+    /// The number of times that each edge of a block was taken.
     pub taken: Vec<Vec<u64>>,
     pub blocks: Vec<Local>,
     /// An evaluation may end the program: a load, a division.

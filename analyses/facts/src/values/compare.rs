@@ -1,4 +1,5 @@
-//! How alike two profiles of one program are: does an optimisation made for the first run suit the second?
+//! The similarity of two profiles of one program: does an optimisation made for the first run suit the
+//! second?
 //!
 //! Places are matched by key; instructions that only one run executed count in `overlap` alone. The shares of `same`
 //! and `find` come in two readings, because the paper's text and its tables disagree: the counts of the matched values

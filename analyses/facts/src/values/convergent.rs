@@ -5,8 +5,8 @@
 //! a constant stream of 40,000 (interval 2000, back-off 1):   on 1-4000, 8001-10000, 20001-22000: 20 % profiled
 //! ```
 //!
-//! What came while a place was off is in `executions` and not in the table. A long profile answers slowly to a new
-//! phase (the paper's own remark).
+//! Executions while a place was off are in `executions` and not in the table. A long profile reacts slowly to
+//! a new phase (the paper's own remark).
 //!
 //! Source: Calder, Feller, Eustace, *Value Profiling*, MICRO-30, 1997, section 7; the back-off has no value there.
 
@@ -16,7 +16,7 @@ use super::tnv::TnvTable;
 /// Executions between two tests.
 pub const CONVERGENCE_INTERVAL: u64 = 2000;
 
-/// When profiling goes on after a test.
+/// The condition for profiling to go on after a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Criterion {
     /// While the invariance increases: a place whose values vary more and more is of no interest.

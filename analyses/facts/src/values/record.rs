@@ -1,5 +1,6 @@
-//! What a run says of the plain values of function 0 of a module: counts of warps and of lanes, joint counts of the
-//! vectors of the source, executions of blocks; and which values and vectors are counted at all.
+//! The record of a run's plain values of function 0 of a module: counts of warps and of lanes, joint counts
+//! of the vectors of the source, executions of blocks; and the choice of the values and vectors that are
+//! counted at all.
 //!
 //! ```text
 //! x = {0, 0, 0, 0} | {0, 0, 1, 0}     two warps of four   ->   2 executions, 1 zero; Inv-1 7/8

@@ -24,7 +24,7 @@ pub struct Entry {
     pub count: u64,
 }
 
-/// When the bottom half is dropped.
+/// The time at which the bottom half is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clearing {
     Never,

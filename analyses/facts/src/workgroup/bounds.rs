@@ -1,4 +1,5 @@
-//! What decisions say of sums without a number, so that later ones do not contradict them: `n == 1`, and then `n > 2`.
+//! The constraints that decisions put on sums without a number, so that later decisions do not contradict
+//! them: `n == 1`, and then `n > 2`.
 
 use super::MOST;
 use super::terms::{Known, Operation, Row, Sum, Terms};

@@ -25,7 +25,7 @@ pub(super) struct Execution {
     pub(super) inst: Inst,
     /// In the order of the walk.
     pub(super) number: u32,
-    /// What parts lanes of a warp.
+    /// The number of operations so far that separate lanes of a warp.
     pub(super) epoch: u32,
     pub(super) kind: SharedAccess,
     pub(super) volatile: bool,
@@ -50,7 +50,7 @@ impl Execution {
         let at = self.touched.binary_search_by_key(&thread, |(t, _)| *t);
         at.ok().map(|at| self.touched[at].1)
     }
-    /// What two threads write to one place is the same, or not; `None`: not known.
+    /// Returns whether two threads write the same value to one place; `None`: not known.
     fn writes_the_same(&self, thread: usize, other: &Execution, with: usize) -> Option<bool> {
         if self.stored.len() != other.stored.len() || self.stored.is_empty() {
             return None;

@@ -48,7 +48,7 @@ pub(super) fn operation(
     }))
 }
 
-/// By thread the number that it holds, where all of them hold one.
+/// Returns the number that each thread holds, where all of them hold one.
 fn numbers(row: &Row) -> Option<impl Fn(usize) -> u64 + '_> {
     let all = match row {
         Row::Same(known) => known.as_number().is_some(),

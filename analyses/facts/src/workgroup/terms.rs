@@ -1,5 +1,5 @@
-//! What a thread holds: a number beside a sum of terms without one. Terms are numbered by what they are computed from, so that
-//! equal sums are equal numbers.
+//! The value that a thread holds: a number beside a sum of terms without one. Terms are numbered by what they
+//! are computed from, so that equal sums are equal numbers.
 
 use ir::{
     BinaryOp, Convert, FloatCondition, IntCondition, Special, Symbol, TernaryOp, Type, UnaryOp,
@@ -97,7 +97,8 @@ pub(super) enum Atom {
     Result(Operation, SmallVec<[Known; 4]>),
     /// A comparison that all threads may answer alike.
     Shared(Operation, Row),
-    /// What lies at an address: result number, and the execution of the load unless nobody writes there.
+    /// The value in memory at an address: result number, and the execution of the load unless nobody writes
+    /// there.
     Loaded(Known, u16, Option<u32>),
     /// A value that is the same for all threads in one execution.
     Fresh(u32),

@@ -275,7 +275,8 @@ impl<'a> Walk<'a> {
         Step::On
     }
 
-    /// What is not known in a thread, and the same in all threads, is a term of this execution.
+    /// Defines the row of a value; a value that is not known, and the same in all threads, becomes a term of
+    /// this execution.
     fn define(&mut self, group: &Group, value: Value, row: Row) {
         if !self.needed.contains(&value) {
             return;

@@ -15,7 +15,7 @@ use ir::{
 };
 use rustc_hash::FxHashMap;
 
-/// Why a value is zero in no warp.
+/// The reason why a value is zero in no warp.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Never {
     /// Its range.
@@ -343,7 +343,8 @@ fn incoming(function: &Function) -> FxHashMap<Value, Vec<Value>> {
     found
 }
 
-/// Why `values`, which are tested together in a block, are zero together in no warp; `None`: they may be.
+/// Returns the reason why `values`, which are tested together in a block, are zero together in no warp;
+/// `None`: they may be.
 #[must_use]
 pub fn never_zero(
     function: &Function,

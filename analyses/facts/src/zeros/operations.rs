@@ -1,4 +1,4 @@
-//! What operations do with zeros: a table, nothing is computed.
+//! The behaviour of operations on zeros: a table, nothing is computed.
 //!
 //! Zeros of both signs count. That `0 * x` is 0 holds for floating point only where the source permits it; the table
 //! says what can be gained, the transformation asks for the permission.
@@ -7,7 +7,7 @@
 
 use ir::{BinaryOp, Convert, Function, Inst, Op, TernaryOp, UnaryOp};
 
-/// When the result of an operation is zero because operands are.
+/// The condition under which the result of an operation is zero because operands are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Propagation {
     /// A zero makes no zero.
@@ -132,7 +132,8 @@ pub const fn propagation(op: &Op) -> Propagation {
     }
 }
 
-/// Why an operation yields zeros from operands that are not zero. No profile says how often: it is unprofiled.
+/// The reason why an operation yields zeros from operands that are not zero. No profile says how often: it is
+/// unprofiled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Originator {
     /// `saturate(x)`: all negative x.

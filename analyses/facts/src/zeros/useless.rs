@@ -1,4 +1,4 @@
-//! What a zero makes useless: instructions that need not be executed where some values are zero.
+//! The instructions that a zero makes useless: they need not be executed where some values are zero.
 //!
 //! ```text
 //! n = saturate(d)   t = texture(uv)   c = t * n   store c       n = 0   ->   t, c are useless; the store is not

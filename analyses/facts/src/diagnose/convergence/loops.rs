@@ -180,7 +180,8 @@ fn covered(
     })
 }
 
-/// What a function that is not visible gives, or a type that is not known; or the time, which decides nothing.
+/// Returns whether a value is the result of a function that is not visible, or has a type that is not known,
+/// or is the time, which decides nothing.
 fn is_unknown(function: &Function, value: Value) -> bool {
     let data = function.defining(value);
     let given = |data: &ir::InstData| {

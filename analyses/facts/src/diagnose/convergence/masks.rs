@@ -51,8 +51,9 @@ pub(super) fn mask_names_absent_lanes(
     true
 }
 
-/// What is read is the first lane's, which is here as long as any lane is, and lanes that are not have ended:
-/// `for (;;) { base = shuffle(base, 0); if (base + lane >= n) break; .. }` at the end of a kernel.
+/// Returns whether the lane read is the first one, which is here as long as any lane is, while the lanes that
+/// are not here have ended: `for (;;) { base = shuffle(base, 0); if (base + lane >= n) break; .. }` at the
+/// end of a kernel.
 fn reads_the_last_to_leave(cx: &Context<'_>, warp: &Partial, block: Block, inst: Inst) -> bool {
     let data = &cx.function.insts[inst];
     let reads_first = matches!(&data.op, Op::Warp(op) if op.kind == WarpKind::ShuffleIndex)

@@ -14,9 +14,9 @@ use ir::{
 };
 use rustc_hash::FxHashSet;
 
-/// What ptxas makes one operation a warp by itself, where the address is the same in all lanes: a number that is added (lanes
-/// are counted, those below tell what each one finds), and 32-bit integers whose old value nobody reads (`REDUX`, from sm_80
-/// on).
+/// Returns whether ptxas combines an atomic operation into one a warp by itself, where the address is the
+/// same in all lanes: additions (lanes are counted, those below tell what each one finds), and operations on
+/// 32-bit integers whose old value nobody reads (`REDUX`, from sm_80 on).
 fn is_merged_by_the_compiler(
     function: &Function,
     used: &FxHashSet<Value>,

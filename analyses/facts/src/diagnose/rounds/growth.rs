@@ -1,4 +1,4 @@
-//! How a value grows from round to round, as a number and parts that stay the same.
+//! The growth of a value from round to round, as a number and parts that stay the same.
 
 use super::{DEPTH, below};
 use crate::diagnose::{Context, strides};

@@ -1,4 +1,4 @@
-//! What is left behind whole rounds, and bounds that are rounded to the step.
+//! The remainder behind whole rounds, and bounds that are rounded to the step.
 
 use super::{DEPTH, below, is_same};
 use crate::diagnose::Context;

@@ -1,10 +1,10 @@
-//! What a branch decides once it is not uniform: joins, loops that lanes leave in different iterations, and who executes
-//! the blocks between it and its post-dominator.
+//! The consequences of a branch that is not uniform: joins, loops that lanes leave in different iterations,
+//! and the lanes that execute the blocks between it and its post-dominator.
 //!
-//! How uniformly a block is executed is the least level of the branches that it is control dependent on, directly or not.
-//! The blocks that a branch controls lie on the way up the post-dominator tree from its targets to its own post-dominator
-//! (Ferrante, Ottenstein, Warren 1987); blocks that are already as low are stepped over by union-find, so that each
-//! falls as often as there are levels, however deep the nest.
+//! The uniformity of a block's execution is the least level of the branches that it is control dependent on,
+//! directly or not. The blocks that a branch controls lie on the way up the post-dominator tree from its
+//! targets to its own post-dominator (Ferrante, Ottenstein, Warren 1987); blocks that are already as low are
+//! stepped over by union-find, so that each falls as often as there are levels, however deep the nest.
 
 use super::regions::{BlocksOfLoops, outlets};
 use super::tables::NONE;

@@ -37,7 +37,8 @@ impl Visited {
 #[derive(Clone, Debug)]
 pub(crate) struct BlocksOfLoops {
     blocks: Vec<Block>,
-    /// Where the blocks begin whose innermost loop has this number in the forest's order; one more at the end.
+    /// The beginning of the blocks whose innermost loop has this number in the forest's order; one more at
+    /// the end.
     first: Vec<u32>,
 }
 
@@ -71,7 +72,8 @@ impl BlocksOfLoops {
     }
 }
 
-/// By loop the nearest block that dominates all its blocks from which an edge leads outside or to the header.
+/// Returns for each loop the nearest block that dominates all its blocks from which an edge leads outside or
+/// to the header.
 pub(super) fn outlets(
     flow: &ControlFlow,
     forest: &LoopForest,

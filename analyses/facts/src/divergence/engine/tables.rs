@@ -1,6 +1,6 @@
-//! What the solver looks up and never changes, in dense arrays: nodes in layout order, where each value is defined, who
-//! uses it, what arrives at block parameters, which values are certainly equal. One pass over blocks and one over
-//! instructions.
+//! The tables that the solver looks up and never changes, in dense arrays: nodes in layout order, the
+//! definition and the users of each value, the arguments of block parameters, the values that are certainly
+//! equal. One pass over blocks and one over instructions.
 
 use super::Node;
 use super::numbering::Numbering;
@@ -11,7 +11,7 @@ use ir::{Block, EntityVec, Function, Inst, Op, Space, Special, Terminator, Type,
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Where a value is defined; `NONE` where there is none.
+/// The place where a value is defined; `NONE` where there is none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub block: u32,

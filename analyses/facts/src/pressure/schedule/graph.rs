@@ -40,11 +40,11 @@ pub(super) struct Operation {
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     pub(super) operations: Vec<Operation>,
-    /// By value: words. Those of copies stand behind those of the function.
+    /// The size of each value in words; values of copies stand behind those of the function.
     pub(super) widths: Vec<u32>,
-    /// By value: the operation of the run that defines it.
+    /// The operation of the run that defines each value.
     pub(super) homes: FxHashMap<usize, usize>,
-    /// What is live behind the run.
+    /// The values that are live behind the run.
     pub(super) end: FixedBitSet,
 }
 
@@ -80,7 +80,7 @@ impl Graph {
     }
 }
 
-/// By value of the function: the operands of the one operation on integers that gives it.
+/// The operands of the one operation on integers that gives a value of the function.
 pub(super) type Recipes = FxHashMap<usize, Vec<usize>>;
 
 pub(super) fn recipes(liveness: &Liveness<'_>) -> Recipes {
@@ -221,7 +221,8 @@ impl Builder<'_> {
         }
     }
 
-    /// What the last block leaves, and the sides that are left on the way, is live behind the run.
+    /// Finishes the graph: values that are live at the end of the last block, and on the sides where the run
+    /// is left, are live behind the run.
     fn finish(mut self, run: &Run) -> Graph {
         let mut ends: Vec<usize> = Vec::new();
         if let Some(&last) = run.blocks.last() {

@@ -153,7 +153,7 @@ fn hoisted(graph: &Graph, sunk: &[usize], limit: u32) -> Vec<usize> {
     order
 }
 
-/// What is live before the run.
+/// Returns the values that are live before the run.
 fn start(graph: &Graph) -> FixedBitSet {
     let mut live = graph.end.clone();
     live.grow(graph.widths.len());

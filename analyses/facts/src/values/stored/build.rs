@@ -11,7 +11,7 @@ use crate::paths::{PathGraph, PathNumbers, PathProfile};
 use crate::values::record::Recorded;
 use ir::{Function, Loc, Value, ValueDef};
 
-/// Where something stands, from 1, relative to the first line of its item.
+/// A place in the text, from 1, relative to the first line of its item.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     pub line: u32,

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 pub struct Mapped {
     /// The function is the one that was profiled.
     pub exact: bool,
-    /// By value: its place in `StoredItem::values`. Sorted.
+    /// The place of each value in `StoredItem::values`. Sorted.
     pub values: Vec<(Value, usize)>,
     /// Stored values that are lost, in the order of the item.
     pub lost: Vec<Lost>,

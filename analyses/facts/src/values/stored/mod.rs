@@ -68,7 +68,7 @@ pub struct SourceStamp {
     pub hash: String,
 }
 
-/// Where the counts come from.
+/// The origin of the counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Origin {
     /// `interpreter`, `instrumented` or `import`.
@@ -113,8 +113,8 @@ pub struct StoredItem {
     /// Paths that go on over several iterations of loops, where they were recorded, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<StoredWindows>,
-    /// How often edges were taken, where paths were not counted, sorted by block: of each block with a way on, if paths can have
-    /// numbers; the function was entered `warps` times.
+    /// The number of times that edges were taken, where paths were not counted, sorted by block: of each
+    /// block with a way on, if paths can have numbers; the function was entered `warps` times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edges: Vec<StoredEdges>,
     /// The branches of a run on one lane as a predictor saw them, sorted by block; empty of other runs.
@@ -141,14 +141,14 @@ pub struct StoredBranch {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct StoredBlock {
     pub id: u32,
-    /// By warps.
+    /// The number of executions by warps.
     pub executions: u64,
     /// The block's operations, to find it after an edit; 0 where that was not kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shape: u64,
 }
 
-/// Whether a count is left out.
+/// Returns whether a count is zero and left out.
 #[allow(
     clippy::trivially_copy_pass_by_ref,
     reason = "serde passes a reference"
@@ -189,7 +189,7 @@ pub struct StoredEdges {
     /// The block's operations, to find it after an edit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shape: u64,
-    /// By the edge's number in the terminator; at least so often where `most` has other numbers.
+    /// The counts by the edge's number in the terminator; lower bounds where `most` has other numbers.
     pub counts: Vec<u64>,
     /// At most so often; empty where all counts are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -256,7 +256,7 @@ pub struct StoredJoint {
     pub zeros: u64,
 }
 
-/// Why a profile is not used.
+/// The reason why a profile is not used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProfileError {
     #[error("not a profile of Lockstep: `format` is `{found}`, not `{FORMAT}`")]
@@ -302,7 +302,7 @@ impl StoredProfile {
         }
     }
 
-    /// Whether it is one, and makes sense.
+    /// Checks that it is a profile of this format and consistent.
     ///
     /// # Errors
     /// The first thing that is wrong, in order of the members.
@@ -348,7 +348,7 @@ impl StoredProfile {
         Ok(())
     }
 
-    /// Whether probabilities are those of the warps that are asked for.
+    /// Checks that its probabilities are those of warps of the size that is asked for.
     ///
     /// # Errors
     /// `OtherWarpSize`.

@@ -1,5 +1,5 @@
-//! Where the threads of a walk part and meet again: conditions that all threads share, that differ between them, and that
-//! depend on data.
+//! The partings and meetings of the threads of a walk: conditions that all threads share, that differ between
+//! them, and that depend on data.
 
 use super::{Decision, Decisions, Group, Mask, ROUNDS, Side, Step, Walk, may_wait};
 
