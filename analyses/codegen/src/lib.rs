@@ -1,6 +1,6 @@
 //! IR and facts to other code. Knows machines and target languages; never how a program was written.
 //!
-//! What can't be done is a `Refusal`, data that the user sees as the reason.
+//! A request that cannot be met is answered by a `Refusal`, data that the user sees as the reason.
 
 /// Integration tests share modules with unit tests, by the name that they have for this crate.
 #[cfg(test)]

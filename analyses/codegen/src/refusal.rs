@@ -1,4 +1,4 @@
-//! Why code was not produced.
+//! The reasons why code was not produced.
 
 use smol_str::SmolStr;
 

@@ -36,7 +36,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use step::Step;
 
-/// Where a value can be.
+/// A location that can hold a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Location<R> {
     Register(R),
@@ -70,7 +70,7 @@ pub enum Violation<R: fmt::Display> {
         register: Virtual,
         expected: Location<R>,
     },
-    /// What the function itself put into a register was overwritten.
+    /// A value that the function itself put into a register was overwritten.
     #[error("block {block}, operation {operation}: {register} does not hold what was put there")]
     Overwritten {
         block: u32,
@@ -113,11 +113,11 @@ struct Checker<'a, T: Target> {
     before: &'a Function<T>,
     after: &'a Function<T>,
     allocation: &'a Allocation<T>,
-    /// How many virtual registers were given.
+    /// The number of virtual registers given.
     virtuals: u32,
-    /// By register: it has a value of its own.
+    /// True for each register with a value of its own.
     watched: Vec<bool>,
-    /// By virtual register: a block may read it before it writes it.
+    /// True for each virtual register that a block may read before it writes it.
     exposed: Vec<bool>,
     /// Of spill slots, ascending.
     offsets: Vec<u32>,
@@ -287,7 +287,7 @@ impl<'a, T: Target> Checker<'a, T> {
         Ok(())
     }
 
-    /// What a block leaves to the next.
+    /// Returns the state that a block leaves to the next.
     fn leave(&self, state: &State) -> Entry {
         let mut held = Vec::new();
         for (location, contents) in (0..).zip(&state.contents) {
@@ -390,7 +390,7 @@ impl<'a, T: Target> Checker<'a, T> {
     fn written(&self, operation: &Operation<T>) -> Vec<Definition<T>> {
         T::definitions(operation, &|register| self.allocation.register(register))
     }
-    /// What a register and those that share its storage hold is lost.
+    /// Forgets the contents of a register and of those that share its storage.
     fn clear(&self, state: &mut State, register: T::Register) {
         for other in T::overlapping(register) {
             state.clear(T::index(other));

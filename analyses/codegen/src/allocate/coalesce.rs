@@ -6,7 +6,7 @@ use crate::mir::liveness::Liveness;
 use ir::EntitySet;
 use rustc_hash::FxHashSet;
 
-/// How much more a copy at a loop's end counts.
+/// The factor by which a copy at a loop's end counts more.
 const LATCH: f64 = 1.5;
 
 struct Graph {

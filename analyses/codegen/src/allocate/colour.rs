@@ -105,14 +105,14 @@ pub(crate) fn colour<T: Target>(
 
 /// Values that are live together.
 struct Graph {
-    /// By register, ascending.
+    /// The neighbours of each register, ascending.
     near: Vec<Vec<u32>>,
-    /// By register, those that a move joins it with.
+    /// The registers that a move joins with each register.
     moved: Vec<Vec<u32>>,
-    /// By register, the number of its file; those that nothing names have none.
+    /// The number of each register's file; registers that nothing names have none.
     files: Vec<usize>,
     named: Vec<bool>,
-    /// By file, registers of it, the units of each, and all units.
+    /// For each file: its registers, the units of each, and all units.
     sizes: Vec<(usize, usize, std::ops::Range<usize>)>,
 }
 

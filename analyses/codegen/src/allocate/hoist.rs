@@ -1,5 +1,5 @@
-//! What selection makes anew in every iteration from what does not change: transfers of constants and bounds between the
-//! files, the parts of long sequences.
+//! The hoisting of loop-invariant operations that selection makes anew in every iteration: transfers of
+//! constants and bounds between the files, the parts of long sequences.
 //!
 //! ```text
 //! b1: setf.sig f = k; xmpy.l ..; br b1        b0: setf.sig f = k      b1: xmpy.l ..; br b1

@@ -11,7 +11,7 @@ use crate::mir::Target;
 use crate::mir::function::{Function, Operand, Operation};
 use isa::Branch;
 
-/// Where an unconditional jump goes.
+/// Returns the target of an unconditional jump.
 fn jump<T: Target>(operation: &Operation<T>) -> Option<u32> {
     match (
         operation.branch(),

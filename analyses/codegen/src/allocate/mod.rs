@@ -37,7 +37,7 @@ use crate::refusal::Refusal;
 /// The registers of a function's values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Allocation<T: Target> {
-    /// By virtual register. Of those that live in memory no operation names any.
+    /// The allocated register of each virtual register. No operation names any of those that live in memory.
     pub registers: Vec<T::Register>,
     /// Bytes of the frame for spilled registers.
     pub spilled: u32,
@@ -86,7 +86,8 @@ impl<T: Target> Allocation<T> {
     }
 }
 
-/// What can be done without knowing registers: dead operations, moves, addresses that step.
+/// Simplifies a function as far as is possible without knowing registers: dead operations, moves, addresses
+/// that step.
 pub fn simplify<T: Target>(function: &mut Function<T>) {
     simplify::dead(function);
     simplify::sink(function);

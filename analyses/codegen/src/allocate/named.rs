@@ -19,7 +19,7 @@ pub(crate) struct Occurrence {
     pub(crate) operation: u32,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
-    /// What it writes, it writes always.
+    /// True if it always writes what it writes.
     pub(crate) certain: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Occurrence {
 pub(crate) struct Occurrences {
     /// In the order of the layout, operations by their numbers in the function that was given.
     given: Vec<Vec<Occurrence>>,
-    /// By block and number in the function that was given, the number now.
+    /// The present number of each operation, by its block and number in the function that was given.
     numbers: Vec<Vec<u32>>,
 }
 

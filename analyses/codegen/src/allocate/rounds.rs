@@ -21,7 +21,7 @@ use crate::mir::{RegisterFile, Target};
 use crate::refusal::Refusal;
 use rustc_hash::FxHashSet;
 
-/// Where values live that find no register.
+/// The homes of values that find no register.
 pub trait Homes<T: Target> {
     /// Operations after which `to` holds the value of `from`. They may name registers that are never spilled.
     fn load(&mut self, function: &mut Function<T>, from: Virtual, to: Virtual)
@@ -64,11 +64,11 @@ pub(crate) fn unchanged<T: Target>(function: &Function<T>) -> Vec<Vec<Around<T>>
 /// A function whose values fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fitted<T: Target> {
-    /// By virtual register.
+    /// The allocated register of each virtual register.
     pub registers: Vec<T::Register>,
     /// Values that live elsewhere, in the order in which they were chosen.
     pub spilled: Vec<Virtual>,
-    /// By block, the operations around each of its own.
+    /// The operations around each operation of a block.
     pub around: Vec<Vec<Around<T>>>,
 }
 

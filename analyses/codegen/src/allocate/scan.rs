@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use isa::Branch;
 use rustc_hash::FxHashSet;
 
-/// Where a virtual register lives.
+/// The home of a virtual register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place<R> {
     /// Nothing names it.
@@ -201,7 +201,7 @@ fn crowded<T: Target>(
 struct Active<R> {
     interval: Interval,
     register: R,
-    /// By file.
+    /// The number of the register's file.
     file: usize,
 }
 

@@ -3,7 +3,7 @@
 use crate::mir::Target;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 
-/// Whether it does something beside writing virtual registers.
+/// Returns whether an operation does something beside writing virtual registers.
 fn has_effect<T: Target>(operation: &Operation<T>) -> bool {
     T::acts(operation)
         || operation.memory.as_ref().is_some_and(|memory| memory.volatile)

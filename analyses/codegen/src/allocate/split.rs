@@ -32,7 +32,8 @@ pub(crate) struct Cut {
     pub(crate) early: bool,
 }
 
-/// By block, the block that alone leads to it, and whose only branch ends it: what is held there is held here.
+/// Returns for each block the block that alone leads to it, and whose only branch ends it: what is held there
+/// is held here.
 pub(crate) fn before_alone<T: Target>(function: &Function<T>) -> Vec<Option<u32>> {
     let count = function.blocks.len();
     let mut out: Vec<Option<u32>> = vec![None; count];

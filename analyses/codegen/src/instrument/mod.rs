@@ -30,11 +30,12 @@ pub struct CountedPlace {
     pub values: Vec<Value>,
     /// For people.
     pub name: String,
-    /// Where the value is written, relative to the item.
+    /// The offset at which the value is written, relative to the item.
     pub offset: u32,
 }
 
-/// What a function needs to be counted: insertions by item-relative offset, ascending, and what they count in order.
+/// The changes that make a function count: insertions by item-relative offset, ascending, and the counted
+/// places in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Instrumented {
     pub insertions: Vec<(u32, String)>,

@@ -67,7 +67,7 @@ pub fn conditional_at(
     Some((statement.span, maker.conversion(statement)))
 }
 
-/// What a way sets.
+/// The assignment that a way makes.
 struct Assignment<'a> {
     op: Option<BinaryOp>,
     left: &'a Expr,

@@ -1,5 +1,6 @@
-//! What the author of a loop of C can do about it in the source: ask for a way of pipelining (`request`), promise that
-//! pointers are apart (`restrict`), write a condition as a value (`conditional`), or a body several times (`unroll`).
+//! Rewrites of a loop of C by which its author can help: ask for a way of pipelining (`request`), promise
+//! that pointers are apart (`restrict`), write a condition as a value (`conditional`), or a body several
+//! times (`unroll`).
 //!
 //! ```text
 //! for (long i = 0; i < n; i++)                            #pragma lockstep pipeline(best)
@@ -30,7 +31,7 @@ use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::*;
 
-/// Why a loop is not rewritten.
+/// The reason why a loop is not rewritten.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("a part of it comes out of a macro and can't be rewritten")]

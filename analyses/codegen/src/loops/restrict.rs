@@ -25,7 +25,7 @@ pub struct Promise {
     pub edits: Vec<Edit>,
 }
 
-/// What an access starts from.
+/// The object that an access starts from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Start {
     Parameter(VarId),

@@ -1,5 +1,5 @@
-//! What the places of a function cost a warp: cycles, issue slots and the unit that is busy longest, by place, call and
-//! loop, and for the whole.
+//! The cost of a function's places to a warp: cycles, issue slots and the unit that is busy longest, by
+//! place, call and loop, and for the whole.
 //!
 //! ```text
 //! for (i...) s += a[i] * b[i];      8 iterations (heuristic): 416 cycles, 40 slots, limited by latency
@@ -81,7 +81,7 @@ impl Cost {
     }
 }
 
-/// What is written at a place of the item's own text.
+/// The cost of the text at a place of the item itself.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PlaceCost {
     /// For one invocation of the item.
@@ -123,12 +123,12 @@ pub struct CallCost {
     pub times: f64,
 }
 
-/// What an item's function costs a warp for one invocation. Positions are item-relative.
+/// The cost of an item's function to a warp for one invocation. Positions are item-relative.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ItemCost {
     pub machine: SmolStr,
     pub total: Cost,
-    /// By place, those of inlined calls where the call stands.
+    /// The costs of places; those of inlined calls stand where the call does.
     pub places: Vec<(Span, PlaceCost)>,
     pub loops: Vec<LoopCost>,
     pub calls: Vec<CallCost>,

@@ -4,12 +4,14 @@
 //! sm_80: 31 registers a thread      gfx1030: 17 vector registers a thread and 22 scalar registers a warp
 //! ```
 //!
-//! Where there is one file, [`super::registers`] estimates it. Where there are two, what is live of each in the order of the
-//! text, and of the vector file in the order in which loads begin early, tells the rest, less exactly: against what LLVM 19 -O3
-//! allocates for 151 public kernels in HIP, on gfx1030 and gfx906, read as their CUDA counterparts are written, the median error of
-//! vector registers is 22 % on the half that the weights were fitted on and 35 % on the other (90th percentile 55 and 62 %), of
-//! scalar registers 17 and 22 % (42 and 79 %); the test `register_files` measures it on a directory of programs. Functions of the
-//! mathematical library, which LLVM takes apart, and loops that it unrolls are where it is worst.
+//! Where there is one file, [`super::registers`] estimates it. Where there are two, the values of each that
+//! are live in the order of the text, and those of the vector file that are live in the order in which loads
+//! begin early, give a less exact estimate: against what LLVM 19 -O3 allocates for 151 public kernels in HIP,
+//! on gfx1030 and gfx906, read as their CUDA counterparts are written, the median error of vector registers
+//! is 22 % on the half that the weights were fitted on and 35 % on the other (90th percentile 55 and 62 %),
+//! of scalar registers 17 and 22 % (42 and 79 %); the test `register_files` measures it on a directory of
+//! programs. Functions of the mathematical library, which LLVM takes apart, and loops that it unrolls are
+//! where it is worst.
 
 use super::Gpu;
 use super::registers::{self, Estimate};
@@ -20,11 +22,13 @@ use facts::pressure::{
 };
 use ir::Function;
 
-/// Where nothing is live; a word of the order that begins loads early, and one of the order of the text.
+/// The weights of a vector register's estimate: a constant where nothing is live; a word in the order that
+/// begins loads early, and one in the order of the text.
 const VECTOR_BASE: f64 = 2.2;
 const VECTOR_EARLY: f64 = 0.5;
 const VECTOR_TEXT: f64 = 0.6;
-/// Where nothing is live: what the launch passes, and the condition of the last comparison.
+/// The weights of scalar registers: a constant where nothing is live, for the values that the launch passes
+/// and the condition of the last comparison; and a word in the order of the text.
 const SCALAR_BASE: f64 = 7.4;
 const SCALAR_TEXT: f64 = 0.83;
 
@@ -71,7 +75,8 @@ impl<'a> RegisterFiles<'a> {
         pressure(self.function, self.of_thread())
     }
 
-    /// What is live at the peak in the registers of a thread, by variable; `None` where the function is too large.
+    /// Returns the variables that are live at the peak in the registers of a thread; `None` where the
+    /// function is too large.
     #[must_use]
     pub fn variables(&self, pressure: &Pressure) -> Option<Vec<LiveVariable>> {
         variables(self.function, self.facts, self.of_thread(), pressure)

@@ -388,7 +388,7 @@ impl Loader {
         }
     }
 
-    /// What holds between values: registers are shared out evenly.
+    /// Checks relations between values: registers are shared out evenly.
     fn relations(&mut self, quantities: &[Quantity], root: &DeTable<'_>) {
         use super::schema::Key;
         let of = |key: Key| quantities[key as usize].value;

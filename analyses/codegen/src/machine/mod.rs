@@ -41,7 +41,7 @@ use sets::Sets;
 use smol_str::SmolStr;
 use std::sync::{Arc, LazyLock};
 
-/// How far a value can be trusted.
+/// The degree to which a value can be trusted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Label {
     /// Documented by the vendor, or measured.
@@ -90,7 +90,7 @@ pub struct Table {
     pub kind: Kind,
 }
 
-/// What a table describes.
+/// The kind of machine that a table describes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
     Gpu(Gpu),

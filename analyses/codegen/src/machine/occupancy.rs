@@ -1,4 +1,5 @@
-//! How many warps of a launch a multiprocessor holds, what limits them, and the next step that holds more.
+//! The number of a launch's warps that a multiprocessor holds, the resource that limits them, and the next
+//! step that holds more.
 //!
 //! ```text
 //! sm_80, blocks of 256 threads, 72 registers a thread, no shared memory: 3 blocks, 24 of 64 warps, 37.5 %,
@@ -14,7 +15,7 @@
 use super::Gpu;
 use super::schema::Key;
 
-/// What a workgroup needs.
+/// The resources that a workgroup needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Need {
     pub threads: u32,
@@ -28,7 +29,7 @@ pub struct Need {
     pub lanes: u32,
 }
 
-/// What bounds the number of workgroups.
+/// A resource that bounds the number of workgroups.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Limit {
     Warps,
@@ -56,7 +57,7 @@ pub struct Occupancy {
     pub blocks: u32,
     pub warps: u32,
     pub most_warps: u32,
-    /// What allows no more workgroups, in order.
+    /// The resources that allow no more workgroups, in order.
     pub limits: Vec<Limit>,
 }
 

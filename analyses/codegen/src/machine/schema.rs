@@ -1,5 +1,5 @@
-//! What tables describe: each quantity with its place in the file, unit, range and meaning. The file's sections and keys are
-//! these, so that a new quantity is one line here and one in each root table.
+//! The schema of tables: each quantity with its place in the file, unit, range and meaning. The file's
+//! sections and keys are these, so that a new quantity is one line here and one in each root table.
 //!
 //! Sections that a table may lack (`OPTIONAL`) have values that are taken where the section is there and does not say them.
 //! A quantity with *words* is one of these, its value the index.
@@ -45,7 +45,7 @@ macro_rules! fields {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum $keys { $($key),* }
-        /// By key.
+        /// The fields, by key.
         pub const $fields: &[Field] = &[$(Field {
             section: stringify!($section),
             name: stringify!($name),
@@ -267,7 +267,7 @@ fields! {
     CallPush = latency.call_push ["cycles"] 0 to 64 true "more of a call without a free cycle to store its address";
 }
 
-/// What the sections hold, for people.
+/// The content of each section, for people.
 pub const SECTIONS: &[(&str, &str)] = &[
     ("shape", "what a multiprocessor holds"),
     ("registers", "registers and how they are given out"),

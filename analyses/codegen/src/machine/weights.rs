@@ -1,4 +1,4 @@
-//! How often a warp executes each block for one invocation of its item.
+//! The number of times that a warp executes each block for one invocation of its item.
 //!
 //! ```text
 //! b0 -> b1, b2 (divergent); b1, b2 -> b3      1, 1, 1, 1: the warp goes both ways
@@ -20,7 +20,7 @@ use ir::loops::{LoopForest, LoopId};
 use ir::{Block, EntityVec, Function};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Where the number of a loop's iterations comes from.
+/// The origin of the number of a loop's iterations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Origin {
     /// It is constant: a fact.

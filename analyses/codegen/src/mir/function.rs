@@ -46,7 +46,7 @@ pub enum Operand<T: InstructionSet> {
     Number(i64),
     /// As the assembler takes it: `@ltoff(table)`, a function to call.
     Symbol(SmolStr),
-    /// Where a branch goes: an index into `Function::blocks`.
+    /// The target of a branch: an index into `Function::blocks`.
     Block(u32),
     /// A number that is known when the frame is.
     Frame(FrameOffset),
@@ -79,7 +79,7 @@ pub enum Object<S = u32> {
     Unknown,
     /// Whatever this parameter points to.
     Parameter(u32),
-    /// What only this parameter's pointer reaches while the function runs.
+    /// Memory that only this parameter's pointer reaches while the function runs.
     Restrict(u32),
     /// An index into `Function::slots`; and one that no other pointer leads to.
     Slot(S),
@@ -134,7 +134,7 @@ pub struct Operation<T: InstructionSet> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Block<T: InstructionSet> {
     pub operations: Vec<Operation<T>>,
-    /// How often an execution of the function comes here, as far as is known or estimated.
+    /// The number of times that an execution of the function comes here, as far as is known or estimated.
     pub weight: f64,
     /// The cycle of every operation, not descending, where a pipelined loop has decided: operations of a cycle are one
     /// group and stay in this order, an empty cycle is waiting time. Empty: not decided.
@@ -165,8 +165,8 @@ pub struct Function<T: Target> {
     pub registers: Vec<T::Class>,
     /// The registers that have the arguments at the start.
     pub parameters: Vec<Virtual>,
-    /// Where each of them arrives, and `None` where the code itself takes it from memory. What this says nothing of: the
-    /// place of the calling convention.
+    /// The register in which each of them arrives; `None` where the code itself takes it from memory.
+    /// Parameters behind the end of the list arrive in the place of the calling convention.
     pub arrivals: Vec<Option<T::Register>>,
     /// In layout order; the first is the entry, to which nothing branches.
     pub blocks: Vec<Block<T>>,
@@ -180,10 +180,10 @@ pub struct Function<T: Target> {
     pub outgoing: u32,
     /// True if it calls: the return address does not stay where it is.
     pub calls: bool,
-    /// What the target's frame depends on besides.
+    /// The further properties on which the target's frame depends.
     pub frame: T::Frame,
-    /// What has no code and is there as a pseudo-operation, whose source is the number in this list. There is no code of
-    /// such a function, but bounds of the loops that hold none of them.
+    /// Statements without code, which stand as pseudo-operations whose source is the number in this list.
+    /// Such a function has no code, but its loops that hold none of them have bounds.
     pub refused: Vec<Refused>,
 }
 

@@ -1,8 +1,9 @@
-//! What issues in one cycle.
+//! The rules of issue within one cycle.
 
 use std::fmt::Debug;
 
-/// What a processor issues in one cycle, and what each of some operations asks of it. Operations are numbers.
+/// The rules of a processor for issuing operations in one cycle, and the demands of operations on them.
+/// Operations are numbers.
 pub trait Packer: Clone + PartialEq + Debug {
     /// The demand of some operations, summed up.
     type Demand: Copy + Default + Debug;
@@ -17,7 +18,8 @@ pub trait Packer: Clone + PartialEq + Debug {
     fn fits(&self, demand: &Self::Demand) -> bool;
     /// The least number of cycles that all operations together take.
     fn res_mii(&self) -> u32;
-    /// By operation: how much of the units that may serve it all of them together take, in thousandths of a cycle.
+    /// Returns for each operation the load that all operations together put on the units that may serve it,
+    /// in thousandths of a cycle.
     fn scarcity(&self) -> Vec<u32>;
 }
 

@@ -1,4 +1,5 @@
-//! How many registers the values of a function need at once: live registers at every operation, each by what it takes.
+//! The number of registers that the values of a function need at once: live registers at every operation,
+//! each weighted by its size.
 //!
 //! ```text
 //! v3 = add v1, v2        v1, v2 and what is read later before it; v3 and what is read later behind it
@@ -14,12 +15,12 @@ use super::{Target, Virtual};
 /// The place at which most is live.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Peak {
-    /// What is live there takes so much.
+    /// The sum of the registers that are live there.
     pub sum: u32,
     /// An operation, while it reads or while it writes.
     pub block: u32,
     pub operation: u32,
-    /// What is live there, ascending.
+    /// The registers that are live there, ascending.
     pub live: Vec<Virtual>,
 }
 

@@ -1,4 +1,5 @@
-//! What passes that order operations ask of their target, and how to build the operations that they add.
+//! The questions that passes which order operations ask of their target, and the constructors of the
+//! operations that they add.
 
 use super::function::{Name, Operand, Operation, Virtual};
 use super::packer::Packer;

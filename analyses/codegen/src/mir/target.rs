@@ -1,4 +1,5 @@
-//! What passes ask of their target: the meaning of operations that they match on, how to build others, and its registers.
+//! The questions that passes ask of their target: the meaning of operations that they match on, how to build
+//! others, and its registers.
 //!
 //! A pass is written once, over `T: Target`. What it must know of an instruction set or a convention of calls is a method
 //! here; an opcode, a register or a class of one target stands in that target's folder alone.
@@ -45,7 +46,7 @@ impl SpillSlot {
     }
 }
 
-/// What an operation that is no part of the program does, as a checker understands it.
+/// The effect of an operation that is no part of the program, as a checker understands it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SpillCode<T: InstructionSet> {
     /// The register points to a place of the frame.
@@ -62,7 +63,7 @@ pub enum SpillCode<T: InstructionSet> {
         to: Name<T>,
         from: Name<T>,
     },
-    /// Where the guard, which is `from`, holds, a register of 0 becomes 1.
+    /// A register of 0 becomes 1 where the guard holds, which is `from`.
     Raise {
         to: Name<T>,
         from: Name<T>,
@@ -79,11 +80,11 @@ pub enum SpillCode<T: InstructionSet> {
     },
 }
 
-/// Where an access to the frame finds its address, and the form in which the value lies there.
+/// The address of an access to the frame, and the form in which the value lies there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameAccess<T: InstructionSet> {
     pub address: FrameAddress<T>,
-    /// What is stored in one form is not loaded in another; less than `Target::FORMS`.
+    /// The form of the value: what is stored in one form is not loaded in another; less than `Target::FORMS`.
     pub form: usize,
 }
 
@@ -108,7 +109,7 @@ pub struct Definition<T: InstructionSet> {
 pub trait Target: InstructionSet {
     /// A processor of the instruction set.
     type Processor;
-    /// What the frame of a function depends on beside what every target's does.
+    /// The properties on which the frame of a function depends beside those of every target.
     type Frame: Clone + PartialEq + Debug + Default + Send + Sync;
     /// Registers that may be used at most; for trying out what happens when they run out.
     type Limits: Clone + PartialEq + Debug + Default;
@@ -155,7 +156,7 @@ pub trait Target: InstructionSet {
         processor: &Self::Processor,
         limits: &Self::Limits,
     ) -> Vec<RegisterFile<Self>>;
-    /// How many numbers `units` and `index` give.
+    /// The numbers of values that `units` and `index` give.
     const UNITS: usize;
     const REGISTERS: usize;
     /// The storage that a register takes, as numbers: two registers that share one are not used at once.

@@ -30,7 +30,7 @@ impl Bounds {
     }
 }
 
-/// Why no interval is possible.
+/// The reason why no interval is possible.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Impossible {
     /// A resource without units has operations.
@@ -96,7 +96,8 @@ pub fn bounds<P: Packer>(graph: &Graph<P>) -> Result<Bounds, Impossible> {
 /// Strongly connected components.
 #[derive(Debug)]
 pub(super) struct Components {
-    /// By operation; ascending against the edges: what is reached has a smaller number.
+    /// The component of each operation; ascending against the edges: the component that is reached has a
+    /// smaller number.
     pub(super) of: Vec<u32>,
     members: Vec<Vec<u32>>,
 }
@@ -168,7 +169,7 @@ pub(super) fn components<P: Packer>(graph: &Graph<P>) -> Components {
     Components { of, members }
 }
 
-/// By component: the edges inside.
+/// Returns the edges inside of each component.
 fn inner_edges<P: Packer>(graph: &Graph<P>, components: &Components) -> Vec<Vec<u32>> {
     let mut out = vec![Vec::new(); components.len()];
     for (number, edge) in (0..).zip(&graph.edges) {

@@ -1,6 +1,6 @@
-//! Whether there is a schedule at an interval at all: a search over the slots of the operations that compete for limited
-//! resources inside of recurrences. All others have room: what is on no cycle of dependences may start as late as its
-//! slot comes.
+//! The search for a schedule at an interval, over the slots of the operations that compete for limited
+//! resources inside of recurrences. All other operations have room: one on no cycle of dependences may start
+//! as late as its slot comes.
 //!
 //! With the slots given, `t = slot + II * k` and every longest way between two operations rounds up to the next length
 //! that their slots permit; there is a schedule if and only if no cycle of rounded ways is positive. The operation with

@@ -11,7 +11,8 @@ pub struct Graph<P: Packer = Unlimited> {
     pub operations: Vec<Operation>,
     pub edges: Vec<Edge>,
     pub resources: Vec<Resource>,
-    /// Where units stand in for each other: what issues in one cycle, beside the resources.
+    /// The rules for operations that issue in one cycle, beside the resources, where units stand in for each
+    /// other.
     pub packing: Option<P>,
 }
 
@@ -47,7 +48,7 @@ pub struct Schedule {
     pub start: Vec<u32>,
 }
 
-/// What a schedule breaks.
+/// The rule that a schedule breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Violation {
     Length {
@@ -63,7 +64,7 @@ pub enum Violation {
         slot: u32,
         wanted: u32,
     },
-    /// What starts in this slot does not issue in one cycle.
+    /// The operations that start in this slot do not issue in one cycle.
     Row {
         slot: u32,
     },

@@ -15,7 +15,7 @@ const SWEEPS: usize = 8;
 /// Values and dependences that are looked at, in all.
 const WORK: usize = 400_000;
 
-/// What an iteration hands to later operations.
+/// A value that an iteration hands to later operations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Value {
     pub writers: Vec<u32>,
@@ -166,7 +166,7 @@ impl Others<'_> {
     }
 }
 
-/// What decides how long a value of an operation lives when that operation alone moves.
+/// The part of a value's lifetime that changes when one of its operations moves alone.
 struct Part<'v> {
     value: &'v Value,
     /// The first write and the last write or read by others.

@@ -12,7 +12,7 @@ use exact::{Answer, exact};
 use graph::{Graph, Packer, Schedule};
 use iterative::iterative;
 
-/// How much work a schedule may cost.
+/// The most work that a schedule may cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Placements an operation of the iterative scheduler, at each interval.

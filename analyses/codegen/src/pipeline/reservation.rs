@@ -5,7 +5,7 @@
 
 use super::graph::Packer;
 
-/// By slot of the interval.
+/// The reservations of each slot of the interval.
 #[derive(Debug)]
 pub(super) struct ReservationTable<'g, P: Packer> {
     packing: &'g P,
@@ -16,7 +16,7 @@ pub(super) struct ReservationTable<'g, P: Packer> {
     words: usize,
 }
 
-/// What is known of some kinds of operation in a slot.
+/// The answers known for some kinds of operation in a slot.
 #[derive(Clone, Copy, Default, Debug)]
 struct Answers {
     asked: u64,

@@ -31,7 +31,7 @@ struct Converter<'f, T: Counted> {
     out: Vec<Operation<T>>,
     /// The flag that holds the condition now.
     flag: Option<Virtual>,
-    /// How often each register is read.
+    /// The number of reads of each register.
     reads: FxHashMap<Virtual, u32>,
     /// The two sides of each branch, and the condition of its piece.
     branches: Vec<([Virtual; 2], Condition)>,
@@ -101,7 +101,7 @@ pub fn convert<T: Counted + Arithmetic>(
     Ok(())
 }
 
-/// Whether control leaves the loop at its end alone.
+/// Checks that control leaves the loop at its end alone.
 fn admit(pieces: &[Piece]) -> Result<(), Unconvertible> {
     let leaves = |piece: &Piece| {
         let taken = piece.taken.map(|(_, next)| next);

@@ -52,7 +52,7 @@ pub struct Conversion {
     /// Its condition.
     pub loc: Loc,
     pub asked: bool,
-    /// By the frequencies of its sides; else against the shortest way.
+    /// True if judged by the frequencies of its sides; otherwise against the shortest way.
     pub counted: bool,
     /// Cycles of an execution before and after, an estimate.
     pub before: f64,
@@ -61,7 +61,7 @@ pub struct Conversion {
     pub operations: u32,
 }
 
-/// What became of a function's branches.
+/// The outcome of conversion for a function's branches.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Conversions {
     pub made: Vec<Conversion>,

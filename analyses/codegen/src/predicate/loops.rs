@@ -8,7 +8,7 @@ use ir::dominators::semi_nca;
 use isa::Branch;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Where control goes from a piece.
+/// The successor of a piece in the flow of control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     Piece(usize),
@@ -26,7 +26,7 @@ pub struct Piece {
     pub to: usize,
     /// The predicate of a branch, and where it goes.
     pub taken: Option<(Virtual, Next)>,
-    /// Where control goes otherwise.
+    /// The successor where the branch is not taken.
     pub next: Next,
 }
 
@@ -35,7 +35,7 @@ pub struct Region {
     pub header: u32,
     /// Ascending.
     pub blocks: Vec<u32>,
-    /// What it accesses in one iteration is apart from what it does in others unless it is seen to meet.
+    /// True if accesses of one iteration are apart from those of others unless they are seen to meet.
     pub independent: bool,
 }
 
@@ -88,7 +88,7 @@ pub fn natural<T: Target>(function: &Function<T>) -> Vec<Region> {
     regions
 }
 
-/// By block: its immediate dominator; `None` for the entry, and for blocks that nothing reaches.
+/// Returns for each block its immediate dominator; `None` for the entry, and for blocks that nothing reaches.
 #[must_use]
 pub fn dominators<T: Target>(function: &Function<T>) -> Vec<Option<u32>> {
     let (next, before) = edges(function);
@@ -120,7 +120,7 @@ fn dominates(above: &[Option<u32>], first: u32, block: u32) -> bool {
     false
 }
 
-/// By block: where control goes, and where it comes from.
+/// Returns the successors and the predecessors of each block.
 fn edges<T: Target>(function: &Function<T>) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
     let count = function.blocks.len();
     let next: Vec<Vec<u32>> = (0..count as u32)

@@ -45,7 +45,7 @@ pub struct Exit {
     pub loc: Loc,
 }
 
-/// What executes once in front of a loop that was turned.
+/// The code that executes once in front of a loop that was turned.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry<T: Predicated> {
     pub operations: Vec<Operation<T>>,
@@ -63,7 +63,7 @@ pub struct Body<T: Predicated> {
     pub preload: Vec<Operation<T>>,
     /// The block with which an iteration begins; `None`: it begins within one.
     pub start: Option<u32>,
-    /// What an iteration begins with is read behind the exits, too.
+    /// True if the values that an iteration begins with are read behind the exits, too.
     pub resumes: bool,
     /// Without branches.
     pub operations: Vec<Operation<T>>,
@@ -73,7 +73,7 @@ pub struct Body<T: Predicated> {
     pub live: Set,
 }
 
-/// Why a loop has no such form.
+/// The reason why a loop has no such form.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Unconvertible {
     #[error("calls {}", callee(.0.as_deref()))]

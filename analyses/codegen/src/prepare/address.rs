@@ -76,7 +76,7 @@ impl Growth {
     }
 }
 
-/// How a value is read: as it is, or below an extension of 32 bits.
+/// The way in which a value is read: as it is, or below an extension of 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Read {
     Whole,
@@ -112,7 +112,7 @@ pub(super) fn reduce(function: &mut Function, wraps: bool) {
     }
 }
 
-/// Where control goes.
+/// The flow of control of a function.
 struct Shape {
     /// Blocks of the function.
     blocks: usize,

@@ -1,4 +1,5 @@
-//! What is computed anew in every iteration from the same operands is computed in front of the loop.
+//! Loop-invariant code motion: an operation computed anew in every iteration from the same operands is
+//! computed in front of the loop.
 //!
 //! Inner loops first, so that an operation leaves as many as it can. What only some iterations compute goes, too: all these
 //! operations are total.

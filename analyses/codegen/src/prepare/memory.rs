@@ -37,7 +37,8 @@ struct About {
     accessed_as: Option<Type>,
 }
 
-/// What registers hold of memory: places, by number, with the value that stands there. Ascending.
+/// The contents of memory that registers hold: places, by number, with the value that stands there.
+/// Ascending.
 type State = Vec<(u32, Value)>;
 
 struct Memory<'f> {

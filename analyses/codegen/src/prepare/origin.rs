@@ -1,4 +1,4 @@
-//! What an address points into, as far as its definitions tell.
+//! The object that an address points into, as far as its definitions tell.
 //!
 //! ```text
 //! int t[8]; t[a[i] & 7]++;      nothing but `t` itself leads into it: `a` does not, wherever it points
@@ -25,7 +25,7 @@ pub(crate) struct Origins {
     alone: FxHashSet<Root>,
 }
 
-/// Where pointers come from that can be followed: a variable of the frame, or a parameter by its subscript.
+/// The origin of pointers that can be followed: a variable of the frame, or a parameter by its subscript.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Root {
     Slot(Inst),

@@ -33,8 +33,8 @@ pub struct Model {
     pub blocks: usize,
     /// Memory operations of the region that are gone in the copy.
     pub memory_killed: usize,
-    /// What it costs a warp whose lanes take both paths, each for itself: the copy, and the point at which they meet again. 0
-    /// where a vote keeps them together.
+    /// The cost to a warp whose lanes take both paths, each for itself: the copy, and the point at which they
+    /// meet again. 0 where a vote keeps them together.
     pub parted: f64,
     /// Cycles that must be saved, strictly.
     pub least: f64,

@@ -28,7 +28,7 @@ pub enum Known {
     Varies,
 }
 
-/// What is known in the copy. Values that are absent are not computed on any path that remains.
+/// The values known in the copy. Values that are absent are not computed on any path that remains.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Folded {
     pub known: EntityVec<Value, Option<Known>>,

@@ -1,6 +1,6 @@
-//! How often blocks are executed when no profile says: an entry of a loop is worth the iterations that its counter makes
-//! from one constant to another, else `TRIPS`; the sides of a branch are even, and what leaves a loop is shared by its
-//! exits.
+//! The frequency of blocks without a profile: an entry of a loop is worth the iterations that its counter
+//! makes from one constant to another, otherwise `TRIPS`; the sides of a branch are even, and an execution
+//! that leaves a loop is shared by its exits.
 //!
 //! ```text
 //! for (n = 0; n < 32; ++n) { a }                a 32 times, the test 33

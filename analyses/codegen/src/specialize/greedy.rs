@@ -44,7 +44,7 @@ pub struct Made {
     pub model: Model,
 }
 
-/// What the pass leaves.
+/// The result of the pass.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Specialized {
     pub function: Function,

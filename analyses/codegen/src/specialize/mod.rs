@@ -36,7 +36,7 @@ use live::Region;
 use refine::{Join, Refined};
 use smallvec::SmallVec;
 
-/// Whether `0 * x` is 0 for every floating-point x, and `x + 0` is x.
+/// The rule for zeros: whether `0 * x` is 0 for every floating-point x, and `x + 0` is x.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Zeros {
     /// As IEEE 754 has it: an infinity or a NaN gives NaN, and zeros have signs.
@@ -46,7 +46,7 @@ pub enum Zeros {
     Absorb,
 }
 
-/// Why nothing is saved by a zero where the language gives no permission, and how to give it.
+/// The reason why a zero saves nothing where the language gives no permission, and the way to give it.
 pub(crate) const IEEE: &str = "in IEEE arithmetic 0 * x is not 0 for infinite x and NaN, so that nothing is saved: set `fast_math = true` for code that is compiled so, or apply the action of this name with `-fast`, which takes it as permitted here";
 
 /// Estimated cycles of a warp, from a table of the machine.
@@ -94,7 +94,7 @@ impl Costs for Machine {
     }
 }
 
-/// What all candidates of a function share.
+/// The state that all candidates of a function share.
 #[allow(missing_debug_implementations)]
 pub struct Context<'a> {
     pub function: &'a Function,
@@ -112,7 +112,7 @@ pub struct Context<'a> {
     users: EntityVec<Value, SmallVec<[refine::User; 2]>>,
 }
 
-/// Why a candidate cannot be versioned at all.
+/// The reason why a candidate cannot be versioned at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Illegal {
     #[error("the value is no result of an instruction in this function")]

@@ -1,4 +1,4 @@
-//! Where the check of a candidate stands: right after the last of its definitions, after the tested value has been
+//! The place of a candidate's check: right after the last of its definitions, after the tested value has been
 //! moved up in its block as far as the order of memory and effects allows.
 //!
 //! ```text

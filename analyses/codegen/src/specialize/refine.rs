@@ -18,7 +18,7 @@ use ir::{Block, EntitySet, EntityVec, Function, Inst, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-/// Where both copies meet.
+/// The point where both copies meet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Join {
     /// Nowhere new: at the ends of what the check dominates.
@@ -206,7 +206,7 @@ impl Refined {
     }
 }
 
-/// Where a value is used.
+/// The place where a value is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum User {
     Inst(Block, Inst),

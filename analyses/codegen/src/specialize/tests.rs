@@ -42,8 +42,8 @@ impl Case {
         cx.evaluate(&members, 0.5)
     }
 
-    /// Where zeros absorb, a version on `members` does without the instructions that give `dead`, among them `memory`
-    /// memory operations.
+    /// Checks that, where zeros absorb, a version on `members` does without the instructions that compute
+    /// `dead`, among them `memory` memory operations.
     fn saves(&self, members: &[u32], dead: &[u32], memory: usize) -> Estimate {
         let estimate = self.evaluate(members, Zeros::Absorb).unwrap();
         assert_eq!(self.results(&estimate.dead), dead, "{members:?}");

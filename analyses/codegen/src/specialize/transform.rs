@@ -28,7 +28,7 @@ pub struct Version {
     pub function: Function,
     /// The slow path's part of the head.
     pub rest: Block,
-    /// Where both copies meet, if that is a new block: the head's part behind the region.
+    /// The block where both copies meet, if that is a new one: the head's part behind the region.
     pub tail: Option<Block>,
     /// Blocks of the fast path by the block that they are copied from, the head first.
     pub copies: Vec<(Block, Block)>,

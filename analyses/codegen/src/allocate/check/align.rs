@@ -44,7 +44,7 @@ impl<T: Target> Checker<'_, T> {
         Ok(out)
     }
 
-    /// How many operations belong to an access to a spill slot, beginning with its address.
+    /// Returns the number of operations that belong to an access to a spill slot, beginning with its address.
     fn stretch(&self, operations: &[Operation<T>]) -> usize {
         let register = self.register_of(&operations[0].targets[0]);
         for (at, operation) in operations.iter().enumerate().skip(1) {

@@ -19,7 +19,7 @@ pub(super) struct Held {
     pub(super) guard: u32,
 }
 
-/// What the checker itself knows of a register, inside a block.
+/// The checker's own knowledge of a register, inside a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
     Spill(u32),
@@ -40,7 +40,7 @@ pub(super) fn has(set: &[u64], one: u32) -> bool {
 }
 
 impl Entry {
-    /// Whether anything can be in the place of this value.
+    /// Returns whether the value was never written, so that anything can be in its place.
     pub(super) fn is_undefined(&self, value: u32, virtuals: u32) -> bool {
         value < virtuals && !has(&self.written, value)
     }
@@ -90,13 +90,13 @@ impl Entry {
 /// The state inside a block.
 pub(super) struct State {
     pub(super) virtuals: u32,
-    /// By location.
+    /// The values that each location holds.
     pub(super) contents: Vec<SmallVec<[Held; 2]>>,
-    /// By value: the locations that hold it.
+    /// The locations that hold each value.
     pub(super) places: Vec<SmallVec<[u32; 2]>>,
     pub(super) written: Vec<u64>,
     pub(super) known: FxHashMap<usize, Known>,
-    /// By predicate: locations that may hold something under it.
+    /// The locations that may hold something under each predicate.
     pub(super) guarded: FxHashMap<u32, Vec<u32>>,
 }
 

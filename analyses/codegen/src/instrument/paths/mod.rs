@@ -65,7 +65,7 @@ pub struct Left {
 /// The register behind an effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Register {
-    /// What it held and this.
+    /// The sum of its contents and this number.
     Add(u64),
     Set(u64),
     /// The function is left.
@@ -81,7 +81,7 @@ pub struct Ended {
     pub further: Vec<u64>,
 }
 
-/// What happens on the way from a side of a branch to the next branch.
+/// The effect of the way from a side of a branch to the next branch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Effect {
     pub ended: Option<Ended>,
@@ -165,7 +165,7 @@ impl PathPlan {
 struct Ways<'a> {
     numbers: &'a PathNumbers,
     placed: &'a Placement,
-    /// By node: the edge of a branch that always goes one way.
+    /// The edge of each node whose branch always goes one way.
     certain: Vec<Option<usize>>,
 }
 

@@ -91,7 +91,8 @@ fn guard(statement: &str) -> Option<(bool, &str)> {
     Some((negated, &rest[..end]))
 }
 
-/// What stands in front of the additions for each entry of a jump's table: a comparison, and its predicate.
+/// Returns the statements in front of the additions for each entry of a jump's table: a comparison, and its
+/// predicate.
 fn by_index(statement: &str, cases: usize) -> Option<Vec<String>> {
     let behind = &statement[statement.find("brx.idx")? + "brx.idx".len()..];
     // `brx.idx.uni`

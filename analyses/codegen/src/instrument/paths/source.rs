@@ -26,11 +26,12 @@ const PATH: &str = "lockstep_path";
 /// A function that is counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counted {
-    /// By offset in the item, those behind a place before those in front of another at the same.
+    /// The insertions by offset in the item; at equal offsets, those behind a place stand before those in
+    /// front of another.
     pub insertions: Vec<(u32, String)>,
     /// The functions that conditions go through, for the top of the file.
     pub helpers: String,
-    /// How many of them.
+    /// The number of these functions.
     pub branches: usize,
 }
 
@@ -183,7 +184,7 @@ pub fn instrument(
 struct Heads {
     /// Of statements and `?:`.
     conditions: Vec<Span>,
-    /// What stands left of `&&` and `||`, by the place of the operator.
+    /// The operands left of `&&` and `||`, by the place of the operator.
     left: FxHashMap<Span, Span>,
     selectors: Vec<Span>,
 }

@@ -38,7 +38,7 @@ impl Cut {
     }
 }
 
-/// What two walks find at two headers.
+/// The result of two walks' arrival at two headers.
 pub(super) enum Arrival {
     Accepted(usize, Vec<Term>, Vec<Term>),
     Weaker(usize, Cut),
@@ -46,7 +46,7 @@ pub(super) enum Arrival {
 }
 
 impl Relation<'_> {
-    /// Whether two walks are at a cut, which is made where there is none.
+    /// Returns whether two walks are at a cut, which is made where there is none.
     pub(super) fn arrive(
         &mut self,
         known: &Known,

@@ -1,4 +1,5 @@
-//! What is known on a path: conditions that were decided, numbers that are not negative, sums that do not wrap around.
+//! The knowledge that holds on a path: conditions that were decided, numbers that are not negative, sums that
+//! do not wrap around.
 
 use super::order::Order;
 use super::paths::Decisions;

@@ -43,7 +43,7 @@ use syntax::c_family::ast::ParsedItem;
 pub struct Side<'a> {
     pub text: &'a str,
     pub item: &'a ParsedItem,
-    /// Where the item begins, in bytes.
+    /// The offset of the item, in bytes.
     pub start: u32,
     pub lowered: &'a [Lowered],
 }
@@ -128,7 +128,7 @@ impl std::fmt::Display for Effect {
     }
 }
 
-/// Why two functions are not compared.
+/// The reason why two functions are not compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unchecked {
     #[error("there are more than {0} paths between loops")]

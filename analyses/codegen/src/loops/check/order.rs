@@ -225,7 +225,7 @@ impl<'t> Order<'t> {
         (self.least[ZERO][node], -self.least[node][ZERO])
     }
 
-    /// What terms are made of relates them; whether something is new.
+    /// Relates terms by the parts that they are made of, and returns whether anything is new.
     fn round(&mut self, sums: &FxHashSet<Term>, conditions: &FxHashMap<Term, bool>) -> bool {
         let mut new = false;
         for outer in 1..=self.nodes.len() {

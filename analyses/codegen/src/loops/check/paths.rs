@@ -20,7 +20,7 @@ pub(super) struct Action {
     pub(super) args: Vec<Term>,
 }
 
-/// Where a path stops.
+/// The point where a path stops.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Stop {
     Header(Block, Vec<Term>),
@@ -30,14 +30,14 @@ pub(super) enum Stop {
     Unreachable,
 }
 
-/// Why a path does not go on.
+/// The reason why a path does not go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stuck {
     Undecided(Term),
     Unchecked(Unchecked),
 }
 
-/// What is known of conditions.
+/// The decisions of conditions, as far as they are known.
 pub(super) trait Decisions {
     fn decide(&mut self, terms: &mut Terms, condition: Term) -> Result<bool, Term>;
 }

@@ -26,7 +26,7 @@ use ir::inst::BinaryOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
-/// What was compared: pairs of blocks, and paths between them.
+/// The extent of a comparison: pairs of blocks, and paths between them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Compared {
     pub cuts: usize,
@@ -44,7 +44,7 @@ pub(super) struct Edited {
 const PATHS: usize = 1024;
 const HEADERS: usize = 24;
 
-/// What becomes of a path.
+/// The next step of a pair of paths.
 enum Step {
     /// Both are at this cut.
     At(usize),
@@ -355,7 +355,7 @@ impl Relation<'_> {
                 && known.resolved(&mut self.terms, old) == known.resolved(&mut self.terms, new)
     }
 
-    /// What the edited path executes, the original one does.
+    /// Compares two finished paths: the original one must execute what the edited one does.
     fn finish(
         &mut self,
         at: usize,

@@ -1,4 +1,5 @@
-//! What is asked of a function's shape: headers of loops, values that matter and live, objects in private memory.
+//! The properties of a function's shape: headers of loops, values that matter and are live, objects in
+//! private memory.
 
 use ir::cfg::ControlFlow;
 use ir::entity::{Block, Entity, EntitySet, Inst, Value};
@@ -154,7 +155,8 @@ pub(super) fn name_objects(
     after.objects.extend(named(copies, first, count));
 }
 
-/// What executes though nothing asks for its result: it has an effect, or may fault.
+/// Returns whether an operation executes although nothing asks for its result: it has an effect, or may
+/// fault.
 pub(super) fn may_fault(op: &Op) -> bool {
     op.has_effect()
         || matches!(

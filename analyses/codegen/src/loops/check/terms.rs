@@ -16,7 +16,7 @@ use smol_str::SmolStr;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Term(u32);
 
-/// What a term is made by.
+/// The operation that makes a term.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Form {
     /// Any value.

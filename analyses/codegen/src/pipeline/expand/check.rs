@@ -31,7 +31,8 @@ pub enum ExpansionFault {
     },
 }
 
-/// What an operation computes, as a number that stands for its mnemonic, its place among its targets and what it read.
+/// The number of a computed value, which stands for the mnemonic of its operation, its place among the
+/// targets and the values read.
 type Term = u32;
 
 #[derive(Clone, PartialEq, Eq, Hash)]

@@ -28,7 +28,7 @@ use smallvec::SmallVec;
 /// Definitions followed back from what decides a loop to its first iteration.
 const STEPS: u32 = 6;
 
-/// What one candidate's bound depends on.
+/// The instructions and blocks that one candidate's bound depends on.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Touched {
     pub insts: Vec<Inst>,
@@ -40,7 +40,7 @@ pub struct Touched {
 #[allow(missing_debug_implementations)]
 pub struct Bounds<'a, 'b> {
     cx: &'b Context<'a>,
-    /// What is known of the function without any zero, and what that leaves.
+    /// The values known in the function without any zero, and what those leave.
     known: Folded,
     live: Live,
     cycles: Cycles,
@@ -643,7 +643,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
         self.leave_edges(block);
     }
 
-    /// What edges that are not taken any more bring to parameters.
+    /// Takes away what edges that are no longer taken bring to parameters.
     fn leave_edges(&mut self, block: Block) {
         let function = self.cx.function;
         let nothing = self.marks.unreached[block.0 as usize] == self.marks.stamp;

@@ -22,7 +22,7 @@ use syntax::ptx::{Instruction, Name, Operand, Statement, StatementKind};
 /// Registers times statements of a body whose liveness is computed, at most.
 const MOST_BITS: usize = 1 << 30;
 
-/// What becomes of a statement.
+/// The treatment of a statement in the copy.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Action {
     Keep,
@@ -58,7 +58,7 @@ pub(super) struct Fast<'a> {
     /// The region can run past its end, so that both paths meet there.
     pub(super) falls: bool,
     weights: Vec<f64>,
-    /// What the zero keeps from being reached, in the original, too.
+    /// Blocks that the zero keeps from being reached, in the original, too.
     skipped: FxHashSet<Block>,
 }
 

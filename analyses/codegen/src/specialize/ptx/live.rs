@@ -35,7 +35,7 @@ pub(super) struct Node {
 /// A list of statements; those that are removable read nothing while nothing reads what they write.
 struct Statements<'a> {
     nodes: &'a [Node],
-    /// What is read from each statement outside on.
+    /// The registers read from each statement outside on.
     outside: &'a [Registers],
     registers: usize,
 }

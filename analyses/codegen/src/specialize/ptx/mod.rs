@@ -41,7 +41,7 @@ use std::fmt::Write;
 use syntax::Span;
 use syntax::ptx::{Name, PtxFunction, Statement, StatementKind};
 
-/// What a version begins with, in a comment.
+/// The mark at the start of a version, in a comment.
 pub const MARK: &str = "lockstep: version on zero of ";
 /// Statements of a body that is versioned, at most.
 const MOST_STATEMENTS: usize = 40_000;
@@ -60,7 +60,7 @@ pub struct Document<'a> {
     /// `.version` of the file.
     pub version: Option<(u32, u32)>,
     body: Body,
-    /// Where names stand: what they hold there.
+    /// The values that names hold, by the places of the names.
     values: FxHashMap<u32, Value>,
     /// Indexed by instruction: its statement.
     statements: EntityVec<Inst, Option<u32>>,
@@ -83,13 +83,13 @@ pub struct Settings {
 pub struct Candidate {
     pub members: SmallVec<[Value; 4]>,
     pub names: SmallVec<[SmolStr; 4]>,
-    /// Where they are written.
+    /// The places at which they are written.
     pub places: SmallVec<[Span; 4]>,
     /// The last of the statements that write them.
     statement: u32,
 }
 
-/// Why registers are not versioned.
+/// The reason why registers are not versioned.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("no register is written here whose zero would make something useless")]
@@ -155,7 +155,7 @@ pub struct Version {
     pub name: String,
     /// Of its labels.
     pub number: u32,
-    /// By item-relative offset, ascending.
+    /// The insertions by item-relative offset, ascending.
     pub insertions: Vec<(u32, String)>,
     /// The probability is left at 0.
     pub model: Model,

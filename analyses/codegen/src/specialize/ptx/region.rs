@@ -1,6 +1,7 @@
-//! How far a copy in PTX may reach: up to what must not stand on two paths, what is reached from outside, what the IR does
-//! not know to the last bit, and the jump back of a loop around the check. Linear in the body, but for labels that are
-//! reached from outside, each of which shortens the region.
+//! The reach of a copy in PTX: up to instructions that must not stand on two paths, labels that are reached
+//! from outside, operations that the IR does not know to the last bit, and the jump back of a loop around the
+//! check. Linear in the body, but for labels that are reached from outside, each of which shortens the
+//! region.
 
 use super::fast::instruction;
 use super::{Document, Refusal, Settings};
@@ -124,7 +125,7 @@ pub(super) fn closed(document: &Document<'_>, start: u32, end: u32, limit: u32) 
         .unwrap_or(limit)
 }
 
-/// Why a statement must not stand on two paths.
+/// Returns the reason why a statement must not stand on two paths.
 fn uncopied(i: &Instruction, together: bool) -> Option<Refusal> {
     let opcode = i.opcode.text.as_str();
     let other = || Some(Refusal::Uncopied(i.opcode.text.clone()));

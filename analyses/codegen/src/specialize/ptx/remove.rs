@@ -7,7 +7,7 @@ use syntax::Span;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Removal {
     pub name: String,
-    /// What goes, ascending.
+    /// The spans that are removed, ascending.
     pub cuts: Vec<Span>,
 }
 

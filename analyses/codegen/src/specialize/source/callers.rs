@@ -1,4 +1,4 @@
-//! Whether what a function computes may reach a derivative of those that call it.
+//! An analysis of whether the result of a function may reach a derivative in the functions that call it.
 //!
 //! ```text
 //! float2 bend(float2 uv) { ... }    main: Detail(bend(uv))    Detail (another file): t.Sample(s, uv)      it may

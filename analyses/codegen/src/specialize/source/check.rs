@@ -521,7 +521,7 @@ struct Effect {
     may_be_silent: bool,
 }
 
-/// What is tested, and the variables that are made of it in a path.
+/// Returns the tested name, and the variables that a path computes from it.
 fn tainted(path: &[Tok], name: &str) -> FxHashSet<String> {
     let words = toks(name).into_iter();
     let words = words.filter(|token| token.kind == TokenKind::Ident);
@@ -545,7 +545,7 @@ fn names_any(tokens: &[Tok], names: &FxHashSet<String>) -> bool {
         .any(|token| names.contains(&token.text))
 }
 
-/// What a path does at its top, outside of inner statements with a head.
+/// Returns the effects of a path at its top, outside of inner statements with a head.
 fn top_effects(
     tokens: &[Tok],
     locals: &dyn Fn(&str) -> bool,

@@ -1,5 +1,5 @@
-//! What an expression does besides having a value: stores, barriers, other lanes, derivatives, ends of lanes. Functions of
-//! the unit are looked into; what cannot be seen is unknown.
+//! The effects of an expression besides having a value: stores, barriers, other lanes, derivatives, ends of
+//! lanes. Functions of the unit are looked into; what cannot be seen is unknown.
 //!
 //! Stops because a function is looked into once, to a limited depth; deeper ones and recursion are unknown.
 
@@ -246,7 +246,7 @@ impl Source<'_> {
             })
     }
 
-    /// What a pointer, an array or a structure leads to is volatile.
+    /// Returns whether a pointer, an array or a structure leads to volatile memory.
     fn volatile(&self, names: &Names, base: &Expr) -> bool {
         let deep = |ty: &Type| {
             let mut at = ty;

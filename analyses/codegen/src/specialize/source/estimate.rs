@@ -1,5 +1,5 @@
-//! What a version in the source saves: the rewritten function is lowered, and the cycles of its two paths are counted where
-//! they stand in the text.
+//! The saving by a version in the source: the rewritten function is lowered, and the cycles of its two paths
+//! are counted where they stand in the text.
 //!
 //! The paths' own instructions are counted, not those that the IR pass would fold besides, so that the figure is that of
 //! the text. Blocks are weighted by the profile of the function before, else as `frequency` has them (`executions`); an arm
@@ -16,7 +16,7 @@ use ir::dominators::DominatorTree;
 use ir::{Block, EntityVec, Function, Loc, Op, Site, UnaryOp, Value};
 use syntax::Span;
 
-/// Where the parts of a version stand, relative to the item.
+/// The places of a version's parts, relative to the item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parts {
     pub check: Span,

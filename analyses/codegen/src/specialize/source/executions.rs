@@ -1,4 +1,5 @@
-//! How often the blocks of a rewritten function would be executed by a profile of the function before.
+//! The number of times that the blocks of a rewritten function would be executed, by a profile of the
+//! function before.
 //!
 //! ```text
 //! for (...) { x += f(i); } out = x * m;        20 executions of the body, 1 of the rest
@@ -27,10 +28,10 @@ const MOST_PAIRS: usize = 1 << 20;
 pub struct Profiled<'a> {
     pub function: &'a Function,
     pub executions: &'a EntityVec<Block, f64>,
-    /// What the edit takes away, and what it puts there.
+    /// The text that the edit takes away, and the text that it puts there.
     pub old: &'a str,
     pub new: &'a str,
-    /// Where the edit stands, relative to the item.
+    /// The offset of the edit, relative to the item.
     pub start: u32,
 }
 
@@ -86,7 +87,8 @@ pub(super) fn executions(
     out
 }
 
-/// Where an instruction begins: in its callee, at the call of that, and so on; last in the function's own item.
+/// The key of an instruction: the positions at which it begins, in its callee, at the call of that, and so
+/// on; last in the function's own item.
 type Key = SmallVec<[u32; 4]>;
 
 fn key(function: &Function, loc: Loc) -> Option<Key> {

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use syntax::Span;
 use syntax::c_family::ast::*;
 
-/// What is known of a value in the fast path, lane by lane; zeros of both signs are 0.
+/// The known numbers of a value in the fast path, lane by lane; zeros of both signs are 0.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) enum Abs {
     #[default]
@@ -73,7 +73,7 @@ impl Abs {
     }
 }
 
-/// What a variable is known to be.
+/// The knowledge of a variable.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Known {
     pub(super) abs: Abs,
@@ -81,10 +81,10 @@ pub(super) struct Known {
     pub(super) derived: bool,
 }
 
-/// What variables are known to be.
+/// The knowledge of all variables.
 pub(super) type Env = FxHashMap<VarId, Known>;
 
-/// How tightly a text binds.
+/// The precedence of a text's outermost operator.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Level(u8);
 

@@ -1,5 +1,5 @@
-//! What the languages' own functions do: which are pure, which type they have, what they are when arguments are zero or one.
-//! A table; nothing is guessed: a name that is not here is unknown.
+//! Properties of the languages' own functions: which are pure, which type they have, and their results when
+//! arguments are zero or one. A table; nothing is guessed: a name that is not here is unknown.
 
 use super::fold::Abs;
 use super::types::{Base, Shape, Ty, joined};
@@ -320,7 +320,7 @@ fn vector(base: Base, lanes: u8) -> Ty {
     Ty::Number(base, Shape::Vector(lanes))
 }
 
-/// What a call is in the fast path.
+/// The result of a call in the fast path.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Folded {
     Same,

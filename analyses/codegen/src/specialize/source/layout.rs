@@ -70,7 +70,7 @@ impl Source<'_> {
         self.slice(Span::new(line.start, offset)).trim().is_empty()
     }
 
-    /// What follows on the line is nothing or a comment; where the line ends.
+    /// Returns the end of the line if nothing or only a comment follows on it.
     pub(super) fn ends_line(&self, offset: u32) -> Option<u32> {
         let line = self.line(offset);
         let rest = self.slice(Span::new(offset, line.end)).trim();

@@ -63,7 +63,7 @@ use syntax::c_family::ast::*;
 use syntax::c_family::token::{FROM_MACRO, Token};
 use syntax::{ItemKey, Span};
 
-/// What a version begins with, in a comment.
+/// The mark at the start of a version, in a comment.
 pub const MARK: &str = "lockstep: version on zero of ";
 
 /// An item as it stands in its file, and the unit around it.
@@ -72,7 +72,7 @@ pub struct Source<'a> {
     pub item: &'a ParsedItem,
     /// The whole file.
     pub text: &'a str,
-    /// Where the item begins in it.
+    /// The offset at which the item begins in it.
     pub start: u32,
     pub environment: &'a Environment,
     pub bodies: &'a dyn Bodies,
@@ -82,7 +82,7 @@ pub struct Source<'a> {
     memo: RefCell<FxHashMap<ItemKey, Option<Effects>>>,
 }
 
-/// How to write a version.
+/// The settings for writing a version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
     /// Zero times anything is zero.
@@ -95,7 +95,7 @@ pub struct Settings {
     pub each_lane: bool,
 }
 
-/// Why a variable is not versioned.
+/// The reason why a variable is not versioned.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("there is no variable here whose value a statement of this function sets")]

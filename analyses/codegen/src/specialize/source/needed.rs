@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 pub(super) type Live = FxHashSet<VarId>;
 
-/// What is needed, from the last statement to the first.
+/// The needed variables, from the last statement to the first.
 #[derive(Debug, Default)]
 pub(super) struct Backward {
     /// Named by what remains.
@@ -197,7 +197,7 @@ impl Backward {
     }
 }
 
-/// What remains of a statement does nothing but assign variables, which are collected.
+/// Returns whether the remainder of a statement does nothing but assign variables, which are collected.
 fn quiet(node: &Node<'_>, defs: &mut Vec<VarId>) -> bool {
     if node.dead {
         return true;

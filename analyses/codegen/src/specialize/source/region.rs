@@ -42,7 +42,7 @@ pub struct Candidate {
     path: Path,
 }
 
-/// What is tested.
+/// The subject of the test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Subject {
     Variable(VarId),
@@ -87,7 +87,7 @@ pub struct Version {
     pub fast_work: u32,
     /// The fast path takes 0 * x for 0, or a sum with a zero for its other operand.
     pub absorbs: bool,
-    /// What the check needs to know of the region: absolute in the original.
+    /// The extent of the region, which the check needs: absolute in the original.
     pub region: Span,
     /// The variable's definition before the region, item-relative.
     pub definition: Span,

@@ -358,7 +358,7 @@ fn the_checker_finds_faults() {
     }
 }
 
-/// What an intrinsic or a method writes is not the zero that the variable began with.
+/// A value that an intrinsic or a method writes is not the zero that the variable began with.
 #[test]
 fn arguments_that_calls_write_are_not_zero_any_more() {
     for (declared, call) in [

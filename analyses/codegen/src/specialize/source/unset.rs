@@ -1,10 +1,12 @@
-//! Whether a variable has been set on every way to a check: what nobody wrote must not be tested.
+//! An analysis of whether a variable has been set on every way to a check: a variable that nobody wrote must
+//! not be tested.
 //!
 //! ```text
 //! float x; if (lit) x = f();      after the `if`: perhaps        if (lit) x = f(); else x = 0;      certainly
 //! ```
 //!
-//! By lanes of a vector. A loop's body counts for nothing, an arm that does not come out for everything.
+//! The analysis distinguishes the lanes of a vector. A loop's body counts for nothing, an arm that does not
+//! come out for everything.
 
 use super::Source;
 use super::names::{Names, VarId};

@@ -153,7 +153,7 @@ impl Around<'_> {
         })
     }
 
-    /// What a statement declares that is read after the region is declared before it.
+    /// Declares the variables of a statement that are read after the region in front of the region.
     fn declare(
         &self,
         stmt: &Stmt,

@@ -4,7 +4,7 @@
 //! label, { adds, ld8, br.ret }      f:  { .mib  adds r14 = 1, r32  nop.i 0  br.ret.sptk.many b0 ;; }
 //! ```
 //!
-//! What no layout holds is a group an instruction.
+//! Without a layout, each instruction is a group of its own.
 
 use super::emit::{Emitted, Line, Report};
 use super::layout::Layout;

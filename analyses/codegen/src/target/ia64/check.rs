@@ -12,7 +12,7 @@ use isa::ia64::{Access, Class, Def, File, Inst, Parallel, Reg};
 use std::collections::HashMap;
 use syntax::ia64::{Document, StatementKind};
 
-/// What differs.
+/// The difference that was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// Labels, directives or definitions differ, or what stands between two of them.
@@ -35,7 +35,7 @@ pub struct Side<'a> {
     pub listing: &'a Listing,
 }
 
-/// What stands between two labels or directives: items.
+/// The items between two labels or directives.
 type Stretch = Vec<usize>;
 
 impl Side<'_> {
@@ -82,7 +82,7 @@ impl Side<'_> {
     }
 }
 
-/// Whether `new` executes as `old` does.
+/// Checks that `new` executes as `old` does.
 pub fn check(old: Side<'_>, new: Side<'_>) -> Result<(), Fault> {
     let ((old_marks, old_stretches), (new_marks, new_stretches)) =
         (old.stretches(), new.stretches());
@@ -120,14 +120,14 @@ pub fn check(old: Side<'_>, new: Side<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What an address is a distance from: a register as some instruction left it, or as it was at the start.
+/// An address as a distance from a register, as some instruction left it or as it was at the start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place {
     root: (Option<usize>, Reg),
     distance: i64,
 }
 
-/// By instruction: where it reads or writes memory.
+/// Returns for each instruction the place where it reads or writes memory.
 fn places(old: Side<'_>, before: &[usize]) -> Vec<Option<Place>> {
     let mut now: HashMap<Reg, Place> = HashMap::new();
     let mut out = Vec::new();
@@ -170,7 +170,8 @@ fn places(old: Side<'_>, before: &[usize]) -> Vec<Option<Place>> {
     out
 }
 
-/// By item: the compare that wrote its predicate last, where that wrote for certain and no label stands between.
+/// Returns for each item the compare that wrote its predicate last, where that wrote for certain and no label
+/// stands between.
 fn compares(listing: &Listing) -> Vec<Option<usize>> {
     let mut last: [Option<usize>; 64] = [None; 64];
     let mut out = Vec::with_capacity(listing.items.len());
@@ -279,7 +280,8 @@ fn promised(listing: &Listing, first: usize, second: usize) -> bool {
     })
 }
 
-/// Why the second stands behind the first, and whether both may share a group in that order.
+/// Returns the reason why the second stands behind the first, and whether both may share a group in that
+/// order.
 fn relation(
     first: &Inst,
     second: &Inst,

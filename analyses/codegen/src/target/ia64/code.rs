@@ -31,7 +31,7 @@ pub struct Rotating {
     pub predicate: u32,
 }
 
-/// What the register stack and its frame must have.
+/// The requirements on the register stack and its frame.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct StackFrame {
     /// As many as the function's hungriest pipelined loop needs.
@@ -77,7 +77,7 @@ impl Function {
     pub fn file(&self, register: Virtual) -> File {
         self.class(register)
     }
-    /// Why an operation has no code.
+    /// Returns the reason why an operation has no code.
     #[must_use]
     pub fn refusal(&self, operation: &Operation) -> Option<&crate::refusal::Refused> {
         match operation.sources.first() {

@@ -17,7 +17,7 @@ use crate::target::ia64::dependence::data_dependences;
 use crate::target::ia64::rows::{Kind, Rows};
 use isa::ia64::Inst;
 
-/// Where a group ends at best.
+/// The best way to an end of a group.
 #[derive(Clone)]
 struct Way {
     slots: u32,

@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 /// Accesses of a block that are compared with each other.
 const PAIRS: usize = 400;
 
-/// Why one instruction stands behind another.
+/// The reason why one instruction stands behind another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// It reads what the other writes.
@@ -59,7 +59,7 @@ pub struct Dependence {
     pub together: bool,
 }
 
-/// Where an address is: a distance from what a register once held.
+/// An address: a distance from the value that a register once held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Address {
     root: u32,
@@ -290,7 +290,7 @@ impl Builder<'_> {
         Some(fresh)
     }
 
-    /// What the instruction does to addresses.
+    /// Records the effect of the instruction on addresses.
     fn moves(&mut self, inst: &Inst) {
         let stepped = inst.memory.and_then(|memory| {
             let by = memory.step?;

@@ -6,7 +6,7 @@ use isa::ia64::{File, Inst, Reg};
 use isa::ia64::{Meaning, Operands, Undescribed, effects};
 use smallvec::SmallVec;
 
-/// What an operation does, with stand-ins for its virtual registers.
+/// The description of an operation, with stand-ins for its virtual registers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Described {
     pub inst: Inst,

@@ -50,10 +50,11 @@ pub struct Options {
     pub wraps: bool,
     /// Products and sums become one operation that rounds once.
     pub contract: bool,
-    /// By block of function 0: how often it runs. Else estimated from loops.
+    /// The number of executions of each block of function 0. Otherwise estimated from loops.
     pub weights: Option<Vec<f64>>,
     pub limits: Limits,
-    /// How innermost loops are software-pipelined; `None`: only those of which the source asks it.
+    /// The options for software pipelining of innermost loops; `None`: only those for which the source asks
+    /// it.
     pub pipeline: Option<pipeline::Options>,
     /// Branches outside of pipelined loops become predicates where that gains by the cost; else only those of which the source
     /// asks it.
@@ -65,7 +66,8 @@ pub struct Options {
     pub checked: bool,
     /// Subsets that are looked at in each block.
     pub decisions: usize,
-    /// What has no code is no reason to look no further: bounds of loops are asked for, and no text.
+    /// True if bounds of loops are asked for, and no text: operations without code do not end the
+    /// compilation.
     pub bounds: bool,
 }
 
@@ -99,7 +101,7 @@ pub struct Line {
     pub cycle: Option<u32>,
 }
 
-/// What a function came to.
+/// The report on a compiled function.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     pub name: SmolStr,
@@ -109,14 +111,14 @@ pub struct Report {
     pub spilled: u32,
     /// Its innermost loops, where pipelining was asked for.
     pub loops: Vec<LoopReport>,
-    /// Why nothing is pipelined although it could be.
+    /// The reason why nothing is pipelined although it could be.
     pub fallen_back: Option<Refusal>,
     /// Its branches outside of pipelined loops that became predicates.
     pub conversions: Conversions,
     pub bundling: Bundling,
 }
 
-/// What the checker of bundles said of a function's blocks.
+/// The verdict of the checker of bundles on a function's blocks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Bundling {
     /// Blocks whose bundles are right.
@@ -263,14 +265,14 @@ fn too_large(lowered: &Lowered) -> Option<Refused> {
     })
 }
 
-/// What a function comes to, without its text.
+/// The report on a function without its text.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Examined {
     /// Its innermost loops, also where it has no code: as they would be with it.
     pub loops: Vec<LoopReport>,
-    /// Why nothing is pipelined although it could be.
+    /// The reason why nothing is pipelined although it could be.
     pub fallen_back: Option<Refusal>,
-    /// Why there is no code.
+    /// The reasons why there is no code.
     pub refused: Vec<Refused>,
 }
 

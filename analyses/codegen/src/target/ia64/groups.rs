@@ -1,5 +1,5 @@
-//! What an instruction group must not hold, from stop to stop through the text: over branches that are not taken and into
-//! what a label begins.
+//! The contents that an instruction group must not have, from stop to stop through the text: over branches
+//! that are not taken and into code that begins with a label.
 //!
 //! ```text
 //!      add r14 = r32, r33
@@ -40,10 +40,10 @@ pub enum Hazard {
     WriteAfterRead,
 }
 
-/// What is known of a file's groups.
+/// The findings on a file's groups.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Groups {
-    /// By the later instruction.
+    /// The violations, by the later instruction.
     pub violations: Vec<Violation>,
     /// Groups whose stop in front keeps a rule, or must be taken to.
     needed: FxHashSet<u32>,
@@ -181,7 +181,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What follows is not known to follow what was read.
+    /// Forgets the groups so far: the next instruction is not known to follow those that were read.
     fn lose(&mut self) {
         self.open.lose();
         self.before.lose();

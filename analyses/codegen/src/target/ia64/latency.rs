@@ -1,5 +1,5 @@
-//! What a processor with explicit groups issues in one cycle, and how many cycles a dependent instruction waits: the values
-//! of its table by classes of instructions.
+//! The issue width of a processor with explicit groups, and the number of cycles that a dependent instruction
+//! waits: the values of its table by classes of instructions.
 
 use super::bundle::block::{Type, Width};
 use crate::machine::epic::Epic;

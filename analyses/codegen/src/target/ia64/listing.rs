@@ -43,7 +43,7 @@ pub struct Listing {
     pub beyond: Vec<Beyond>,
     /// Numbers that instructions have no room for.
     pub ranges: Vec<OutOfRange>,
-    /// What the author says of predicates (`.pred.rel`); `at` is an item.
+    /// The author's statements about predicates (`.pred.rel`); `at` is an item.
     pub promises: Vec<Promise>,
     /// Items in front of which something stands that is not read: a condition of the preprocessor, a macro.
     pub unread: Vec<u32>,
@@ -54,7 +54,7 @@ pub struct Listing {
 pub struct Beyond {
     pub item: u32,
     pub register: Reg,
-    /// How many the function's largest `alloc` gives; `None`: there is no `alloc`.
+    /// The number of registers that the function's largest `alloc` gives; `None`: there is no `alloc`.
     pub frame: Option<u32>,
 }
 
@@ -183,7 +183,7 @@ pub fn listing(document: &Document, text: &str) -> Listing {
     out
 }
 
-/// What the last instruction names outside of the frame behind it.
+/// Adds the registers that the last instruction names outside of the frame to those behind it.
 fn beyond(out: &mut Listing, stacked: Stacked) {
     let (held, frame) = match stacked {
         Stacked::Unknown => return,

@@ -16,7 +16,7 @@ use syntax::Span;
 use syntax::ia64::Instruction;
 use syntax::ia64::names::{Meaning, Names};
 
-/// What a field holds.
+/// The values that a field holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
     Between(i64, i64),

@@ -1,4 +1,5 @@
-//! What is known of qualifying predicates: which exclude each other, and which imply another, instruction by instruction.
+//! The known relations of qualifying predicates: which exclude each other, and which imply another,
+//! instruction by instruction.
 //!
 //! ```text
 //!      cmp.eq p6, p7 = r14, r0      p6 and p7 exclude each other
@@ -18,7 +19,7 @@ use rustc_hash::FxHashMap;
 /// A predicate, and how often it was written.
 pub(crate) type Guard = (u8, u32);
 
-/// What the author says of predicates, in front of an instruction.
+/// A statement of the author about predicates, in front of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Promise {
     /// The number of the instruction that follows.

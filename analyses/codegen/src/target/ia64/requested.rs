@@ -1,4 +1,4 @@
-//! What the source asks of its loops, and which loop of the source operations belong to.
+//! The requests of the source for its loops, and the loops that operations belong to.
 //!
 //! ```text
 //! #pragma lockstep pipeline(predicate_registers)
@@ -13,7 +13,7 @@
 use crate::target::ia64::pipeline::{Disambiguation, Epilogue, Method, Options, Request};
 use ir::{Loc, SourceLoop};
 
-/// What a request in the source says.
+/// The content of a request in the source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
     Best,

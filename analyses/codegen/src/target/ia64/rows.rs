@@ -1,5 +1,5 @@
-//! What issues in one cycle when units stand in for each other: an A instruction goes to an M or an I slot, and the slots
-//! of a cycle are those of bundles that exist.
+//! The rules of issue within one cycle where units stand in for each other: an A instruction goes to an M or
+//! an I slot, and the slots of a cycle are those of bundles that exist.
 //!
 //! ```text
 //! Itanium: 2 M, 2 A, 1 B    MIB MIB holds them, in one cycle
@@ -73,7 +73,7 @@ fn pair(inst: &Inst) -> bool {
     loaded.count() > 1
 }
 
-/// What an operation asks of its cycle.
+/// The demand of an operation on its cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Kind {
     pub ty: Type,
@@ -165,7 +165,7 @@ impl Bounds {
     }
 }
 
-/// What each operation of a loop asks of the rows.
+/// The demand of each operation of a loop on the rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packing {
     pub rows: Rows,
@@ -202,7 +202,7 @@ impl Packer for Packing {
     }
 }
 
-/// How short one kind of unit is.
+/// The shortage of one kind of unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shortage {
     /// As people call them: `M`, `I`, `loads`.
@@ -463,8 +463,8 @@ impl Rows {
         self.bounds.iter().any(|bounds| bounds.hold(wanted))
     }
 
-    /// By operation of an iteration: how much of the units that may serve it all of them together take, in thousandths of a
-    /// cycle.
+    /// Returns for each operation of an iteration the load that all operations together put on the units that
+    /// may serve it, in thousandths of a cycle.
     #[must_use]
     pub fn scarcity(&self, kinds: &[Kind]) -> Vec<u32> {
         let all = Load::of(kinds.iter().copied());

@@ -183,7 +183,7 @@ pub(super) struct Emitter<'f> {
     counts: [u32; CLASSES.len()],
     locals: Vec<(u32, u32)>,
     pub(super) text: String,
-    /// By line of `text`, where it comes from.
+    /// The place from which each line of `text` comes.
     lines: Vec<(u32, Loc)>,
     printed: u32,
     here: Loc,
@@ -340,7 +340,7 @@ impl<'f> Emitter<'f> {
         }
         self.printed += 1;
     }
-    /// What is printed from here on comes from this place.
+    /// Sets the place from which the following lines come.
     pub(super) fn at(&mut self, loc: Loc) {
         if loc == self.here || loc == Loc::NONE {
             return;
@@ -409,7 +409,7 @@ impl<'f> Emitter<'f> {
         self.constants.insert(value, to);
         to
     }
-    /// Where ways meet or part: constants are put into registers anew.
+    /// Forgets the constants in registers where ways meet or part: they are put into registers anew.
     pub(super) fn forget_constants(&mut self) {
         self.constants.clear();
     }
@@ -607,7 +607,7 @@ pub(super) fn passed(ty: Type, name: &str) -> String {
     }
 }
 
-/// Where a returned value lies.
+/// Returns the place of a returned value.
 pub(super) fn returned_place(count: usize, number: usize, name: &str) -> String {
     match (count, number as u32 * SLOT) {
         (1, _) | (_, 0) => name.to_owned(),

@@ -38,7 +38,7 @@ use smol_str::SmolStr;
 /// A place in the source: number of the file from 1, line and column from 1.
 pub type Place = (u32, u32, u32);
 
-/// What is printed for.
+/// The target for which code is printed.
 #[expect(
     missing_debug_implementations,
     reason = "a function that is lent has nothing to show"
@@ -53,7 +53,7 @@ pub struct Target<'a> {
     pub contract: bool,
     /// Names for `.file`, by number from 1.
     pub files: &'a [String],
-    /// Where something stands, for `.loc`.
+    /// The place of a position in the source, for `.loc`.
     pub place: Option<&'a dyn Fn(Loc) -> Option<Place>>,
 }
 

@@ -32,7 +32,7 @@ impl Needed {
     pub(super) fn value(&self, value: Value) -> bool {
         self.values.contains(&value)
     }
-    /// Whether an instruction is printed.
+    /// Returns whether an instruction is printed.
     pub(super) fn instruction(&self, data: &InstData) -> bool {
         has_effect(&data.op) || data.results.iter().any(|&result| self.value(result))
     }

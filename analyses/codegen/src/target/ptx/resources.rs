@@ -1,5 +1,5 @@
-//! What shaders have besides arithmetic: handles of resources, records of stage inputs and outputs, derivatives across a
-//! quad, and inline assembly.
+//! Operations of shaders besides arithmetic: handles of resources, records of stage inputs and outputs,
+//! derivatives across a quad, and inline assembly.
 
 use super::emit::{Emitter, refuse, refuse_type};
 use super::registers::{Class, Register};
@@ -87,7 +87,7 @@ impl Emitter<'_> {
         ));
         Ok(())
     }
-    /// What a stage returns.
+    /// Writes the values that a stage returns.
     pub(super) fn outputs(&mut self, values: &[Value]) {
         if values.is_empty() {
             return;
@@ -146,7 +146,8 @@ impl Emitter<'_> {
         self.difference(from, to, bit, coarse, mask);
         self.rounded(result, to)
     }
-    /// Where a lane of the quad is not active, the derivative is as undefined as in the shader.
+    /// Computes the difference across the quad; where one of its lanes is not active, the derivative is as
+    /// undefined as in the shader.
     fn difference(&mut self, from: Register, to: Register, bit: u32, coarse: bool, mask: Register) {
         let [lane, low, high] = [(); 3].map(|()| self.fresh(Class::Word));
         let [at_low, at_high] = [(); 2].map(|()| self.fresh(Class::Float));

@@ -5,7 +5,7 @@ use oracle::interp::{BufferAfter, Launch, Outcome, run};
 use oracle::random::{Flavour, Program, Shape, program};
 use std::collections::BTreeMap;
 
-/// What is printed, read back.
+/// Returns the printed function, read back.
 fn round_trip(text: &str) -> Function {
     let mut kernel = None;
     for (item, tree, lowered) in ir::lower::ptx::lower_text(text) {

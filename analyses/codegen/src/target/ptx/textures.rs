@@ -18,7 +18,7 @@ struct Further {
     /// A depth to compare with, a bias, a level or gradients.
     scalars: Vec<Value>,
     offsets: Vec<Value>,
-    /// Whether a least level of detail follows.
+    /// True if a least level of detail follows.
     clamped: bool,
 }
 
@@ -268,8 +268,8 @@ impl Emitter<'_> {
         values.iter().map(|&value| self.register(value)).collect()
     }
 
-    /// What coordinates differ by across the quad, along its rows and its columns, up to the sign, which no level of detail
-    /// depends on. A bias of the level scales them.
+    /// Returns the differences of coordinates across the quad, along its rows and its columns, up to the
+    /// sign, which no level of detail depends on. A bias of the level scales them.
     fn gradients(&mut self, coordinates: &[Value], bias: Option<&Value>) -> [Vec<Register>; 2] {
         let mask = self.active_mask();
         let own: Vec<Register> = coordinates.iter().map(|&v| self.as_single(v)).collect();

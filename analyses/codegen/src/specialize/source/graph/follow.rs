@@ -14,7 +14,7 @@ use ir::{Block, BranchKind, Function, Site};
 use std::collections::BTreeMap;
 use syntax::Span;
 
-/// What lanes did in a function, by a profile.
+/// The paths that lanes took in a function, by a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
     pub function: &'a Function,

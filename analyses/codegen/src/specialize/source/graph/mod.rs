@@ -25,7 +25,7 @@ use place::Place;
 use syntax::Span;
 use syntax::c_family::ast::*;
 
-/// What is looked at: a statement that sets a variable, or an expression.
+/// The subject of an analysis: a statement that sets a variable, or an expression.
 pub(super) struct Subject {
     /// The variable that the statement sets.
     pub(super) id: Option<VarId>,

@@ -40,7 +40,7 @@ impl Place {
 }
 
 impl Place {
-    /// Where what is written comes to stand.
+    /// Returns the offset at which the inserted text comes to stand.
     pub(in super::super) const fn offset(self) -> u32 {
         match self {
             Place::Before(span) | Place::Wrapping(span) => span.start,

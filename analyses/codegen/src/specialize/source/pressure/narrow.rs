@@ -232,7 +232,7 @@ fn known_everywhere(scene: &Scene<'_>, wide: &Wide) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// How the places of a variable are used.
+/// The uses of a variable's places.
 #[derive(Default)]
 struct Found {
     /// Expressions whose value nobody reads.

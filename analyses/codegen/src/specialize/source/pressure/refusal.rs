@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-/// Why an edit is not made.
+/// The reason why an edit is not made.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("the function comes from another file")]

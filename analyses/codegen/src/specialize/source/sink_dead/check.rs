@@ -9,7 +9,7 @@
 //! is decided by its hash and a seed, so that equal conditions are decided equally in both functions; loops go on by chance.
 //! Events are stores, calls with effects, and what is returned. Flags are constants, which decide for themselves.
 //!
-//! What it can't see: lanes. Values that depend on who else is there are refused before.
+//! Lanes are outside of its view. Values that depend on who else is there are refused before.
 //!
 //! Shares no code with the transformation; what a call does it is told.
 
@@ -46,7 +46,7 @@ pub enum Reason {
 pub struct CallEffect {
     /// It does nothing that others see.
     pub harmless: bool,
-    /// What it gives depends on memory that may be written.
+    /// True if its result depends on memory that may be written.
     pub reads_memory: bool,
     /// Arguments that it assigns.
     pub written: Vec<usize>,

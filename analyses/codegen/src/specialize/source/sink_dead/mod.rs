@@ -85,7 +85,8 @@ pub struct Plan {
 /// Executions before and after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counts {
-    /// By the profile. `whole`: each way was recorded as a whole, so that the flags' counts are exact, too.
+    /// Counts of the profile. `whole`: each way was recorded as a whole, so that the flags' counts are exact,
+    /// too.
     Profiled { walked: Walked, whole: bool },
     /// On so many of all ways through the text it is executed less often.
     Ways { fewer: u64, all: u64 },

@@ -1,4 +1,4 @@
-//! What the value of a statement reads and does, and a function's unit as the checker asks for it.
+//! The operands and effects of a statement's value, and a function's unit as the checker asks for it.
 
 use super::super::Source;
 use super::super::effects::Effects;
@@ -105,7 +105,8 @@ pub(in super::super) fn reads(
     }
 }
 
-/// What lies behind an address, in an array or a resource may be written while the function runs.
+/// Returns whether the contents behind an address, in an array or in a resource may be written while the
+/// function runs.
 pub(in super::super) fn may_change(scene: &Scene<'_>, base: &Expr) -> bool {
     let mut found = Reads::default();
     scene.load(base, &mut found);

@@ -3,7 +3,7 @@
 use crate::specialize::source::pressure;
 use smol_str::SmolStr;
 
-/// What a value does besides being one.
+/// The effect of evaluating a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Effect {
     #[error("it stores")]
@@ -22,7 +22,7 @@ pub enum Effect {
     Unknown,
 }
 
-/// Why a statement is not moved.
+/// The reason why a statement is not moved.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     #[error(transparent)]

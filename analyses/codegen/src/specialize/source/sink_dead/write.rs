@@ -169,7 +169,7 @@ impl Writer<'_> {
         Some(format!("{ty} {flag} = {};", self.truth(value)))
     }
 
-    /// What is left of the statement where it stood.
+    /// Writes the part of the statement that is left where it stood.
     fn original(&mut self, copies: &[Copy], moves: bool) -> Result<(), Refusal> {
         let stmt = full_span(self.subject.stmt);
         let mut left: Vec<String> = Vec::new();

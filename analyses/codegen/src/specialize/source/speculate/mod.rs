@@ -57,7 +57,7 @@ pub struct Terms<'a> {
 pub struct Plan {
     /// The expression as it is written.
     pub text: SmolStr,
-    /// Where it was asked for, relative to the item.
+    /// The place where it was asked for, relative to the item.
     pub place: Span,
     /// Its variable.
     pub name: SmolStr,

@@ -4,7 +4,7 @@ use crate::specialize::source::pressure;
 use crate::specialize::source::sink_dead::Effect;
 use smol_str::SmolStr;
 
-/// Why an expression must not be evaluated on a way that did not evaluate it.
+/// The reason why an expression must not be evaluated on a way that did not evaluate it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Hazard {
     #[error("it divides integers")]
@@ -23,7 +23,7 @@ pub enum Hazard {
     Unknown,
 }
 
-/// Why an expression is not evaluated ahead.
+/// The reason why an expression is not evaluated ahead.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     #[error(transparent)]

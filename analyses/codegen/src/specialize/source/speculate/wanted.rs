@@ -36,7 +36,7 @@ type Key = (String, Vec<Option<VarId>>);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses {
     pub(super) local: Local,
-    /// Where the node evaluates the expression for certain, before it changes an operand.
+    /// The places where the node certainly evaluates the expression before it changes an operand.
     pub(super) places: Vec<Span>,
     /// A compiler may fuse one of them with what is around it.
     pub(super) fused: bool,

@@ -47,7 +47,7 @@ struct Step {
     starts: [u8; 3],
 }
 
-/// How a way may go on: with a group in its cycle, or without one.
+/// The next step of a way: with a group in its cycle, or without one.
 #[derive(Clone, Copy)]
 struct Next {
     /// Of `ways`.
@@ -218,7 +218,7 @@ fn promise(slots: [u32; 3], left: Counts) -> u32 {
 }
 
 impl Beam<'_> {
-    /// What may come in the cycle of a way.
+    /// Continues a way with each group that may issue in its cycle.
     fn go(&mut self, number: usize, way: &Way) {
         let (mut ready, mut must, mut soon) = (0, 0, u32::MAX);
         for one in members(way.open) {
@@ -307,7 +307,8 @@ impl Beam<'_> {
         });
     }
 
-    /// What must issue with as much else as fits, those that lead the longest ways first.
+    /// Fills the group of the instructions that must issue with as many others as fit, those that lead the
+    /// longest ways first.
     fn filled(
         &self,
         way: &Way,

@@ -35,7 +35,7 @@ pub struct Wait {
     pub cycles: u32,
 }
 
-/// What of the instructions that may issue is considered.
+/// The subsets of the instructions ready to issue that are considered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
     /// Everything that is ready.
@@ -50,7 +50,7 @@ pub enum Choice {
     All,
 }
 
-/// What a machine issues in one cycle: units by the kind of slot, and all slots together.
+/// The width of a machine: units by the kind of slot that it issues in one cycle, and all slots together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Width {
     pub m: u32,
@@ -132,7 +132,7 @@ impl Default for Options {
     }
 }
 
-/// What issues in one cycle, and where in its bundle it starts and ends.
+/// The instructions that issue in one cycle, and the places in their bundles where the group starts and ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
     pub cycle: u32,
@@ -154,7 +154,7 @@ pub struct Packing {
     pub proved: bool,
 }
 
-/// What a packing breaks.
+/// The rule that a packing breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Violation {
     /// An instruction issues not at all, or twice.

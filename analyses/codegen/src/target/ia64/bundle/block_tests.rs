@@ -50,7 +50,7 @@ fn figure_2_packs_without_nops() {
     assert_eq!(edges, [Edge::AfterM, Edge::Whole, Edge::Whole]);
 }
 
-/// Where the printed rule of the sparse template loses a bundle.
+/// The printed rule of the sparse template loses a bundle here.
 #[test]
 fn a_lone_instruction_that_others_wait_for_is_not_put_off() {
     use Type::{F, I};

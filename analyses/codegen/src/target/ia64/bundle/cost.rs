@@ -33,7 +33,7 @@ impl Counts {
     }
 }
 
-/// Where a group begins in a bundle, or ends in one.
+/// The place in a bundle where a group begins or ends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Edge {
     /// At the boundary between bundles.
@@ -114,7 +114,7 @@ pub fn nops(counts: Counts, start: Edge, end: Edge) -> Option<u32> {
     slots(counts, start, end).map(|slots| slots - counts.filled())
 }
 
-/// What fills a slot.
+/// The kind of instruction that fills a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Filler {
     A,

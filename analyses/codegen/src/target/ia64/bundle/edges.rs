@@ -1,4 +1,5 @@
-//! Where groups whose instructions and cycles are decided end in their bundles, so that they take the fewest slots.
+//! The ends of groups in their bundles, for groups whose instructions and cycles are decided, so that they
+//! take the fewest slots.
 //!
 //! ```text
 //! {M1} {M2 I3} {I4}: each in bundles of its own 9 slots;  M1 | M2 I3 | I4 ..: 6

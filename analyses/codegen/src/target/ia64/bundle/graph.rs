@@ -1,4 +1,5 @@
-//! What waits for what in a block: both directions in two tables, and the longest ways to and from each instruction.
+//! The dependences of a block: both directions in two tables, and the longest ways to and from each
+//! instruction.
 
 use super::block::Block;
 

@@ -26,7 +26,8 @@ pub(super) struct Inner {
     pub(super) start: Edge,
     /// Those that lead the longest ways first.
     pub(super) order: Vec<u32>,
-    /// What an instruction waits at least a cycle for, and what it may share its group with.
+    /// The instructions for which each instruction waits at least a cycle, and those with which it may share
+    /// its group.
     pub(super) long: Vec<Set>,
     pub(super) short: Vec<Set>,
     /// Instructions by type.

@@ -147,7 +147,7 @@ const fn fits(ty: Type, slot: Slot) -> bool {
     )
 }
 
-/// What stands in the slots of a bundle, or of a part of one.
+/// The instructions in the slots of a bundle, or of a part of one.
 type Slots = SmallVec<[Option<u32>; 3]>;
 
 /// A bundle, and what is placed with it.

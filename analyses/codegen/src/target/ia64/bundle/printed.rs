@@ -2,8 +2,9 @@
 //! it takes three slots too many where `2 * extra > F` sends all F into MMF though M and I are not that far apart, and it
 //! never considers templates with branches.
 //!
-//! What its decisions leave over, which the printed text drops, is packed as well as possible here, so that only they are
-//! judged. Source: Haga and Barua, *EPIC Instruction Scheduling Based on Optimal Approaches*, 2001, section 4, table 2.
+//! The instructions that its decisions leave over, which the printed text drops, are packed as well as
+//! possible here, so that only they are judged. Source: Haga and Barua, *EPIC Instruction Scheduling Based on
+//! Optimal Approaches*, 2001, section 4, table 2.
 
 use super::cost::{Counts, Edge, slots};
 

@@ -15,7 +15,7 @@ use super::cost::{Counts, Edge, slots};
 use super::part::{Inner, Set, members};
 use rustc_hash::FxHashMap;
 
-/// What the rest of a block depends on.
+/// The state on which the rest of a block depends.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     left: Set,
@@ -25,7 +25,7 @@ struct State {
     later: Vec<(u32, u32)>,
 }
 
-/// What is known of a state: slots from there, and the first step of the schedule that takes them.
+/// The knowledge of a state: slots from there, and the first step of the schedule that takes them.
 #[derive(Clone, Copy)]
 enum Known {
     Exact(u32, Set, Edge),

@@ -2,7 +2,7 @@
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, section 4.1 (table 4-1).
 
-/// What a slot of a bundle serves.
+/// The kind of a bundle's slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Slot {
     M,

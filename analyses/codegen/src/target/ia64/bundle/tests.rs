@@ -29,7 +29,8 @@ fn groups(most: u32) -> Vec<Counts> {
     all
 }
 
-/// By trying: the fewest slots for what is left, bundle by bundle, every slot with everything that may stand in it.
+/// The fewest slots for the rest of a group, by trying: bundle by bundle, every slot with everything that may
+/// stand in it.
 struct Tried {
     known: HashMap<(Counts, bool, Edge), Option<u32>>,
 }
@@ -186,8 +187,8 @@ fn packed_bundles_hold_the_group_in_so_many_slots() {
     }
 }
 
-/// How often the printed selection takes more than needed: the paper's text against all groups without branches, 2,001 a
-/// start, and what one character mends.
+/// The number of cases in which the printed selection takes more slots than needed: the paper's text against
+/// all groups without branches, 2,001 a start, and the same with one character mended.
 #[test]
 fn the_printed_selection_misses_what_it_is_known_to_miss() {
     let mut missed = Vec::new();

@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use super::registers::Registers;
 use facts::paths::counters::{FlowEdge, Unbalanced, counted, solved};
 
-/// What an edge of the flow graph stands for.
+/// The part of the flow graph that an edge stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlowPart {
     /// The function is entered.
@@ -40,11 +40,12 @@ pub struct Flow {
     pub nodes: usize,
     pub edges: Vec<FlowEdge>,
     pub parts: Vec<FlowPart>,
-    /// By edge: its counter, counted from the function's first.
+    /// The counter of each edge, counted from the function's first.
     pub counter: Vec<Option<u32>>,
-    /// By block: the line of its first instruction.
+    /// The line of each block's first instruction.
     pub lines: Vec<u32>,
-    /// By edge between blocks: the lines that it leads from and to (0 out of the function), and whether a branch is taken on it.
+    /// The lines that each edge between blocks leads from and to (0 out of the function), and whether a
+    /// branch is taken on it.
     pub ways: Vec<(u32, u32, bool)>,
     /// Branches: their lines, their blocks, and the edges on which they are taken.
     pub branches: Vec<(u32, usize, Vec<usize>)>,

@@ -17,7 +17,7 @@ use syntax::LineIndex;
 use syntax::ia64::Document;
 use syntax::ia64::names::Names;
 
-/// What ties an instruction to the description of the unwinder.
+/// The tie of an instruction to the description of the unwinder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Tie {
     None,
@@ -61,7 +61,7 @@ pub(super) enum StepKind {
 
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// Where its text begins; it ends where the next begins.
+    /// The offset at which its text begins; it ends where the next begins.
     pub start: usize,
     pub kind: StepKind,
 }
@@ -85,7 +85,7 @@ impl Frame {
     }
 }
 
-/// Where an edge goes.
+/// The target of an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Goal {
     Block(usize),

@@ -1,4 +1,4 @@
-//! What is inserted into a function: instructions at spots, and branches that go another way.
+//! Insertions into a function: instructions at spots, and branches that go another way.
 
 use super::function::Function;
 use super::place::{EdgePlace, Order, Places, Spot};
@@ -19,16 +19,16 @@ pub(super) enum Inserted {
     Code(String),
 }
 
-/// What becomes of a function.
+/// The changes to a function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Insertions {
     /// In order.
     pub lines: Vec<(Spot, Inserted)>,
-    /// By step: the label that the branch goes to.
+    /// The label that the branch of a step goes to.
     pub retargeted: BTreeMap<usize, String>,
     /// Steps that are left out.
     pub removed: Vec<usize>,
-    /// By step: a text of its own.
+    /// The new text of a step.
     pub rewritten: BTreeMap<usize, String>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Inserter<'a> {
     /// True if one instruction adds to memory at less cost than three.
     pub fetches: bool,
     pub out: Insertions,
-    /// By block: lines of the way around.
+    /// The lines of the way around each block.
     around: BTreeMap<usize, Vec<Inserted>>,
     next: usize,
     labels: u32,

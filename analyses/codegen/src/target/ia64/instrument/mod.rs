@@ -56,7 +56,7 @@ use write::{Changed, write};
 /// The name of the table that says what each counter counts.
 pub const TABLE: &str = "__lockstep_probes";
 
-/// What is counted.
+/// The kind of event that is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Probe {
     Entry,
@@ -65,7 +65,7 @@ pub enum Probe {
     Value,
 }
 
-/// What the counters of a function count.
+/// The meaning of the counters of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Counts {
     Entry,
@@ -173,7 +173,7 @@ pub fn instrument(
     out
 }
 
-/// What becomes of a function, and its counters.
+/// The changes planned for a function, and its counters.
 struct Plan {
     insertions: insert::Insertions,
     edits: Vec<(usize, registers::Edits)>,

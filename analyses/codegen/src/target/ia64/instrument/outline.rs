@@ -1,4 +1,4 @@
-//! What a file says of labels: which of them something else than a branch of their function may lead to.
+//! The labels of a file: those that something else than a branch of their function may lead to.
 //!
 //! ```text
 //! data8 .L3      the address of .L3 is taken: control may come there in ways that are not seen
@@ -10,14 +10,14 @@ use smol_str::SmolStr;
 use std::ops::Range;
 use syntax::ia64::{Argument, Document, Expr, OperandKind, StatementKind};
 
-/// What a file says of labels.
+/// The labels of a file and their uses.
 #[derive(Default)]
 pub(super) struct Outline {
     /// Names that something else than a branch mentions: data, and constants that instructions load.
     mentioned: FxHashSet<SmolStr>,
     /// Names for other files.
     global: FxHashSet<SmolStr>,
-    /// By name: the first and the last statement that branches there.
+    /// The first and the last statement that branches to each name.
     jumps: FxHashMap<SmolStr, (usize, usize)>,
 }
 

@@ -21,7 +21,7 @@ pub const MOST_PATHS: u64 = 4096;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Paths {
     pub numbers: PathNumbers,
-    /// By number: the lines of the blocks that it goes through.
+    /// The lines of the blocks that the path of each number goes through.
     pub lines: Vec<Vec<u32>>,
 }
 

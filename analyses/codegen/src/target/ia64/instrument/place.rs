@@ -9,7 +9,7 @@ use super::function::{Block, FlowStep, Function, Goal, How};
 use facts::paths::PathGraph;
 use isa::ia64::Branch;
 
-/// Where something is inserted: in front of a step.
+/// The spot of an insertion, in front of a step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Spot {
     pub step: usize,
@@ -41,10 +41,10 @@ pub(super) enum EdgePlace {
 /// Costs and places of a function's flow.
 pub(super) struct Places<'a> {
     pub function: &'a Function,
-    /// By block: edges to it, the entry's own among them.
+    /// The number of edges to each block, the entry's own among them.
     comes: Vec<usize>,
     leaves: Vec<usize>,
-    /// By block: loops around it.
+    /// The number of loops around each block.
     pub depth: Vec<u32>,
 }
 
@@ -173,7 +173,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// By block: loops around it, those that go back to one block together counting once.
+/// Returns the number of loops around each block; those that go back to one block count once together.
 fn depths(function: &Function) -> Vec<u32> {
     let count = function.blocks.len();
     let mut successors = vec![Vec::new(); count];

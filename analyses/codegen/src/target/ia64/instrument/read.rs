@@ -193,7 +193,7 @@ struct Reader<'a> {
     /// Within braces.
     open: bool,
     steps: Vec<Step>,
-    /// Where the text of the next instruction begins.
+    /// The offset at which the text of the next instruction begins.
     pending: Option<usize>,
     above: Vec<String>,
     joined: bool,

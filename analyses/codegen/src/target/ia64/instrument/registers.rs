@@ -1,7 +1,7 @@
 //! Registers that probes may use, the cheapest first: those that the author left free, more outputs in the frame, and a
 //! general register whose value waits in a floating-point register.
 //!
-//! What has to be there after a call is a local: the outputs get higher numbers then.
+//! Registers whose values must survive a call are locals: the outputs get higher numbers then.
 //!
 //! Source: Ramasamy and Hundt 2001, on free registers; the architecture has 96 stacked registers.
 
@@ -14,7 +14,7 @@ use syntax::ia64::{Expr, OperandKind, StatementKind};
 /// Stacked registers that there are.
 const STACKED: u32 = 96;
 
-/// Where a general register's value waits while a probe uses the register.
+/// The place where a general register's value waits while a probe uses the register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Saved {
     pub float: u8,
@@ -28,13 +28,13 @@ pub(super) struct Registers {
     pub temps: Vec<u8>,
     /// Theirs are there from the entry to the end, calls included.
     pub held: Vec<u8>,
-    /// Where there is no free register.
+    /// The register that is saved where none is free.
     pub saved: Option<Saved>,
     pub locals: u32,
     pub outputs: u32,
 }
 
-/// What probes ask for.
+/// The registers that probes ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Wanted {
     /// At most so many that are held.

@@ -5,10 +5,12 @@
 //! { .mib  ld1 r16 = [r33]  nop.i 0  nop.i 0 ;; }  ->  { .mii  ld1 r16 = [r33]  adds r41 = 1, r41  nop.i 0 ;; }
 //! ```
 //!
-//! Where a probe is one addition to a register of its own it takes the slot of a nop, and nothing else moves. Else the file is written once without bundles, every probe in groups of its own, and read again: so the instructions of
-//! probes are what the table of the instruction set says of them. Then blocks are packed by the packer of re-bundling and
-//! judged by the checker of bundles; what it does not accept, and what has no packing, stays without bundles. A directive
-//! for the unwinder stays in front of its instruction, and what stood on one side of the beginning of a region stays there.
+//! A probe that is one addition to a register of its own takes the slot of a nop, and nothing else moves.
+//! Otherwise the file is written once without bundles, every probe in groups of its own, and read again, so
+//! that the instructions of probes have the properties that the table of the instruction set states. Then
+//! blocks are packed by the packer of re-bundling and judged by the checker of bundles; a block that it does
+//! not accept, or that has no packing, stays without bundles. A directive for the unwinder stays in front of
+//! its instruction, and instructions stay on their side of the beginning of a region.
 
 use super::function::{Code, Function, Source, Step, StepKind, Tie};
 use super::insert::{Inserted, Insertions};
@@ -476,8 +478,8 @@ fn without_nops_named(codes: &[&Code]) -> Vec<Code> {
     out
 }
 
-/// What stands in front of the beginning of a region of the unwinder stays in front, what stands behind behind it; probes may
-/// go anywhere.
+/// Adds dependences that keep instructions on their side of the beginning of a region of the unwinder; probes
+/// may go anywhere.
 fn ties(codes: &[&Code], found: &mut Vec<Dependence>) {
     let own = |at: &usize| codes[*at].item != u32::MAX;
     for (mark, _) in codes
@@ -504,7 +506,7 @@ fn ties(codes: &[&Code], found: &mut Vec<Dependence>) {
 /// Probes in the slots of nops.
 #[derive(Default)]
 struct Filled {
-    /// By line.
+    /// The probes in slots, by line.
     slots: BTreeMap<usize, String>,
     /// Those that no nop was left for.
     more: Vec<String>,
@@ -588,7 +590,7 @@ fn ends(code: &Code) -> bool {
     }
 }
 
-/// What becomes of a unit.
+/// The form in which a unit is written.
 enum Form {
     Kept,
     Filled(Filled),
@@ -614,7 +616,8 @@ fn writes_again<'a>(lines: &'a [Line], written: &mut Vec<&'a str>) -> bool {
     again
 }
 
-/// What becomes of each unit; those that share a bundle, or the text of its end, are packed together or not at all.
+/// Returns the form of each unit; those that share a bundle, or the text of its end, are packed together or
+/// not at all.
 fn forms(lines: &[Line], units: &[std::ops::Range<usize>]) -> Vec<Form> {
     let codes = |unit: &std::ops::Range<usize>| lines[unit.clone()].iter().filter_map(code_of);
     let rotates = lines.iter().filter_map(code_of).any(|code| {

@@ -12,7 +12,7 @@ pub(crate) struct Code<'f> {
     pub(super) effects: Vec<Vec<Effects>>,
 }
 
-/// What an operation does, with registers that it does not name in the place of its virtual ones.
+/// The effects of an operation, with registers that it does not name in the place of its virtual ones.
 pub(super) struct Effects {
     pub(super) inst: Inst,
     stand_ins: Vec<(Reg, Virtual)>,

@@ -12,7 +12,7 @@ struct Asked {
     term: u64,
     not: bool,
     computed: bool,
-    /// By its operands alone, whatever a script says.
+    /// True if its operands alone decide it, whatever a script says.
     known: bool,
 }
 

@@ -3,7 +3,7 @@
 use super::value::mix;
 use rustc_hash::FxHashMap;
 
-/// Where the truth of a comparison comes from.
+/// The source of the truth of a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Truth {
     /// From the numbers.

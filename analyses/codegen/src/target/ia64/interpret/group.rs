@@ -8,7 +8,7 @@ use isa::ia64::Type;
 use isa::ia64::{Branch, Class, Def, File, Inst, Parallel, Reg};
 use rustc_hash::FxHashMap;
 
-/// What a group has written so far.
+/// The registers that a group has written so far.
 #[derive(Default)]
 pub(super) struct Group {
     cycle: Option<u32>,

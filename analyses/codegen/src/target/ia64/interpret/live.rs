@@ -10,7 +10,7 @@
 use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
 use rustc_hash::FxHashMap;
 
-/// By block and register: it may be read there before it is written.
+/// The registers that may be read in a block before they are written there, by block and register.
 pub(crate) struct Live {
     enter: Vec<Vec<bool>>,
 }

@@ -44,7 +44,7 @@ use crate::target::ia64::code::Virtual;
 use group::Group;
 use std::fmt;
 
-/// What no processor executes as it was meant.
+/// A fault: an operation that no processor executes as it was meant.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
     /// A failed speculative load is used as an address of what is no speculative load, stored, or moved to where it can't be.

@@ -105,7 +105,7 @@ fn name_of(mnemonic: Mnemonic) -> u64 {
     parts.fold(mnemonic.opcode() as u64 + 1000, mix)
 }
 
-/// What writes registers and nothing else.
+/// Executes an operation that writes registers and does nothing else.
 fn compute(function: &Function, state: &mut State, operation: &Operation) -> Result<Next, Fault> {
     let mnemonic = operation.mnemonic;
     let from = values(function, state, &operation.sources);

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value {
     pub(crate) bits: u64,
-    /// What a failed speculative load left: NaT, NaTVal.
+    /// True if a failed speculative load left it: NaT, NaTVal.
     pub(crate) deferred: bool,
     /// Made of the code's own numbers alone.
     pub(crate) literal: bool,

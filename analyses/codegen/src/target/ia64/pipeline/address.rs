@@ -35,7 +35,7 @@ pub(super) struct Progression {
 pub(super) enum Term {
     /// A register's value in front of the loop.
     Initial(Virtual),
-    /// What an operation of the same iteration computes, or the iteration before left.
+    /// The result of an operation of the same iteration, or of the iteration before.
     Value(Virtual, u32),
     /// A value that something in front of the loop computes.
     Above(u32),
@@ -75,10 +75,10 @@ impl Progression {
     }
 }
 
-/// What is known of values.
+/// The known forms of values.
 pub(super) struct Values<'a> {
     items: &'a [Item],
-    /// What stays in one register, and may be of an iteration before.
+    /// The values that stay in one register, and may be of an iteration before.
     statics: &'a Set,
     earlier: &'a Earlier,
     /// Keyed by name: who writes it.
@@ -370,13 +370,13 @@ pub(super) struct Touch {
     pub(super) ordered: bool,
     pub(super) bytes: u32,
     pub(super) reference: Option<Reference>,
-    /// By registers as they are further up, where that is known.
+    /// The address in terms of registers as they are further up, where that is known.
     pub(super) address: Progression,
-    /// By registers in front of the loop.
+    /// The address in terms of registers in front of the loop.
     pub(super) front: Progression,
 }
 
-/// How one access stands to a later one of the same iteration.
+/// The relation of one access to a later one of the same iteration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Meeting {
     /// They meet when the second is of an iteration so much later; and when the first is.

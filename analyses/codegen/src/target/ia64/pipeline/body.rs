@@ -25,7 +25,7 @@ use super::speculate::Check;
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Item {
     pub(super) operation: Operation,
-    /// What it reads as the iteration before left it.
+    /// The registers that it reads as the iteration before left them.
     pub(super) before: Vec<Virtual>,
     /// Exits in front of it.
     pub(super) passed: usize,
@@ -33,7 +33,7 @@ pub(super) struct Item {
     pub(super) free: bool,
     /// Executes ahead of what guards it; a failed load may have marked what it reads.
     pub(super) speculative: bool,
-    /// What it does again where it finds a mark.
+    /// The work that it repeats where it finds a mark.
     pub(super) check: Option<Check>,
 }
 
@@ -65,9 +65,9 @@ pub(super) struct LoopExit {
     pub(super) predicate: Virtual,
     pub(super) target: u32,
     pub(super) loc: Loc,
-    /// What is read behind: a register, the name of its value, and how many iterations ago.
+    /// The values read behind: a register, the name of its value, and the number of iterations since.
     pub(super) live: Vec<(Virtual, Virtual, u32)>,
-    /// What is added to registers of these behind the loop.
+    /// The sums added to registers of these behind the loop.
     pub(super) sums: Vec<PartialSum>,
 }
 

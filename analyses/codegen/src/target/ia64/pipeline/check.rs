@@ -83,7 +83,7 @@ pub enum Violation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
     pub seed: u64,
-    /// How often control came to the loop's start.
+    /// The number of times that control came to the loop's start.
     pub rounds: u32,
 }
 
@@ -97,7 +97,7 @@ fn units_of(unit: &Option<Type>) -> String {
     unit.map_or("slots".to_owned(), |unit| format!("{unit:?} units"))
 }
 
-/// Why nothing is said of a loop.
+/// The reason why nothing is said of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unchecked {
     /// No run came to it.
@@ -110,7 +110,7 @@ pub enum Unchecked {
     Operation { block: u32, operation: u32 },
 }
 
-/// What is promised of a loop.
+/// The promises made about a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Promises {
     /// Accesses of different iterations are apart.
@@ -121,7 +121,7 @@ pub struct Promises {
     pub rounds: u32,
 }
 
-/// What was compared.
+/// The extent of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Compared {
     /// Executions of the loop.

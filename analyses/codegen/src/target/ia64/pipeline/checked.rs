@@ -8,7 +8,7 @@ use crate::machine::epic::Epic;
 use crate::target::ia64::code::Body;
 use crate::target::ia64::code::Function;
 
-/// What the checkers compared, or why they did not; `None`: they were not asked.
+/// The extent of the checkers' comparisons, or the reasons why they made none; `None`: they were not asked.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Checked {
     pub conversion: Option<Result<conversion::Compared, conversion::Unchecked>>,

@@ -56,14 +56,14 @@ pub enum Violation {
     Operation { operation: u32 },
 }
 
-/// Why nothing is said of a loop.
+/// The reason why nothing is said of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unchecked {
     #[error("an operation of it is not interpreted")]
     Operation,
 }
 
-/// What was compared.
+/// The extent of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Compared {
     /// Paths through the blocks that were compared with the stretch.

@@ -28,8 +28,8 @@ use std::collections::BTreeMap;
 pub(super) struct Earlier {
     /// Keyed by name: whose value, and how many iterations ago.
     names: FxHashMap<Virtual, (Virtual, u32)>,
-    /// By value and iterations before the first: the register that holds it in front of the loop, where that is not the
-    /// value's own.
+    /// The register that holds a value in front of the loop, by the value and the number of iterations before
+    /// the first, where that is not the value's own.
     initials: BTreeMap<(Virtual, u32), Virtual>,
 }
 

@@ -1,4 +1,4 @@
-//! How often a loop with one exit at its end goes round, in front of it: `ar.lc`.
+//! The trip count of a loop with one exit at its end, in front of it: `ar.lc`.
 //!
 //! ```text
 //! i = i + 4; leave unless i < n         LC = (n - i - 4 + 3) >> 2, or 0 if that is negative

@@ -28,7 +28,7 @@ use isa::ia64::File;
 use isa::ia64::register::Reg;
 use rustc_hash::FxHashMap;
 
-/// Who finishes the iterations that are under way when the last one has begun.
+/// The code that finishes the iterations under way when the last one has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Epilogue {
     /// Further rounds of the kernel: no more code, an interval a stage.
@@ -79,7 +79,7 @@ impl Kernel<'_> {
         out
     }
 
-    /// Why there is no explicit epilogue.
+    /// Returns the reason why there is no explicit epilogue.
     pub(super) fn undrained(&self) -> Option<Undrained> {
         let operations = self.left().len() as u32;
         if operations == 0 {

@@ -30,7 +30,7 @@ use isa::ia64::register::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 use rustc_hash::FxHashMap;
 
-/// How the block behind the loop knows which exit was taken.
+/// The way in which the block behind the loop knows which exit was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Taken {
     /// This predicate of the last iteration.
@@ -130,7 +130,8 @@ pub(super) fn plan(function: &mut Function, given: &Loop, method: Method) -> Res
     Ok(plan)
 }
 
-/// What no access, no exit and nothing behind the loop is computed from; it may be computed from itself.
+/// Drops items from which no access, no exit and nothing behind the loop is computed; one may be computed
+/// from itself.
 fn drop_unused(plan: &mut Plan, given: &Loop) {
     let mut kept: Set = plan.statics.iter().copied().collect();
     kept.insert(plan.valid);

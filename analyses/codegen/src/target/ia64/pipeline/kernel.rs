@@ -35,10 +35,10 @@ use isa::ia64::Opcode;
 use isa::ia64::{File, Reg};
 use rustc_hash::FxHashMap;
 
-/// What an addition to an address takes.
+/// The steps that an addition to an address can encode.
 const STEPS: std::ops::RangeInclusive<i64> = -8192..=8191;
 
-/// Where values are.
+/// The registers of values.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Allocation {
     /// Keyed by name: the register's number from the first rotating one, in stage 0.
@@ -243,7 +243,7 @@ pub(super) fn rows(view: &View, schedule: &Schedule) -> Result<Vec<Vec<u32>>, u3
     Ok(out)
 }
 
-/// What the writer of the function needs.
+/// The information that the writer of the function needs.
 pub(super) struct Kernel<'a> {
     pub(super) plan: &'a Plan,
     pub(super) view: &'a View,
@@ -255,7 +255,7 @@ pub(super) struct Kernel<'a> {
     /// In front of the kernel, where an iteration is certain.
     pub(super) preload: &'a [Operation],
     pub(super) trips: Option<&'a Trips>,
-    /// What the loop's own code still does, where the kernel does several iterations at once.
+    /// The iterations that remain for the loop's own code where the kernel does several at once.
     pub(super) rest: Option<Rest>,
     /// In front of the kernel: whether its accesses are as apart as it takes them to be.
     pub(super) test: Option<&'a Test>,

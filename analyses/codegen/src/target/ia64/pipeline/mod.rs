@@ -10,11 +10,11 @@
 //! is false (`br.wtop`). Iterations that are under way at the end are finished by further rounds of the kernel, or, where
 //! asked for, by an explicit epilogue.
 //!
-//! What writes memory, or what is read later as it was before, executes under that predicate alone; the rest may run ahead.
-//! Loads stay behind the exits of earlier iterations.
+//! Instructions that write memory, or registers whose old values are read later, execute under that predicate
+//! alone; the others may run ahead. Loads stay behind the exits of earlier iterations.
 //!
-//! Why it stops: intervals are tried from the bound on, at most `Limits::intervals` of them, each within a budget. What
-//! does not become better stays as it is, with the reason.
+//! Termination: intervals are tried from the bound on, at most `Limits::intervals` of them, each within a
+//! budget. A loop that does not become better stays as it is, with the reason.
 //!
 //! Sources: Rau, *Iterative Modulo Scheduling*, 1996; Muthukumar and others, EPIC-1, 2001.
 
@@ -78,8 +78,8 @@ pub struct Options {
     pub unroll: Option<u32>,
     /// True if loads may execute ahead of the exits that guard them.
     pub speculation: bool,
-    /// What is done about stores that may meet other accesses; `None`: what has the smallest interval, a test before
-    /// speculation where both have it.
+    /// The treatment of stores that may meet other accesses; `None`: the treatment with the smallest
+    /// interval, a test before speculation where both have it.
     pub disambiguation: Option<Disambiguation>,
     /// True if sums of floating-point numbers may be rounded in another order.
     pub reassociate: bool,
@@ -87,7 +87,7 @@ pub struct Options {
     pub prefetch: bool,
     /// True if neighbouring loads are loaded as pairs where a test in front of the loop finds them aligned.
     pub pairs: bool,
-    /// What finishes the iterations that are under way when the last one has begun.
+    /// The code that finishes the iterations under way when the last one has begun.
     pub epilogue: Epilogue,
     /// True if a loop that gains nothing is pipelined all the same.
     pub always: bool,
@@ -143,7 +143,7 @@ pub fn pipeline_loops(
     pipeline_each(function, machine, &request)
 }
 
-/// What is wanted of a loop.
+/// The request made for a loop.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Request {
     pub options: Options,
@@ -255,7 +255,7 @@ const OPERATIONS: usize = 2000;
 const BRANCHES: usize = 512;
 const EXITS: usize = 128;
 
-/// Whether the loop is small enough to be looked at.
+/// Checks that the loop is small enough to be looked at.
 fn bounded(function: &Function, region: &Region) -> Result<(), Reason> {
     let blocks = || {
         region
@@ -278,7 +278,7 @@ fn bounded(function: &Function, region: &Region) -> Result<(), Reason> {
     Ok(())
 }
 
-/// What all attempts at a loop have in common.
+/// The setting that all attempts at a loop have in common.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     region: &'a Region,

@@ -97,7 +97,7 @@ struct Single {
     size: u32,
     name: Virtual,
     base: Virtual,
-    /// What it adds to its address.
+    /// The number that it adds to its address.
     step: Option<i64>,
 }
 

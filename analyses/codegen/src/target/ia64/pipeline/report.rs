@@ -1,4 +1,5 @@
-//! What is told of a loop: its bounds with what they come from, what was reached, and why not more.
+//! The report on a loop: its bounds with their origins, the interval reached, and the reasons why it is not
+//! smaller.
 
 use crate::predicate::Unconvertible;
 use crate::refusal::Refused;
@@ -8,7 +9,7 @@ use isa::ia64::Mnemonic;
 use smol_str::SmolStr;
 use std::fmt;
 
-/// How the exits of a loop become one.
+/// The method by which the exits of a loop become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Method {
     /// One exit at the bottom, trip count known in front of the loop: `br.ctop`.
@@ -69,7 +70,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// What bounds the interval by one kind of unit.
+/// The bound on the interval by one kind of unit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ResourceBound {
     pub unit: &'static str,
@@ -106,7 +107,7 @@ pub struct Prefetched {
     pub ahead: u32,
 }
 
-/// Why two accesses stay in order.
+/// The reason why two accesses stay in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Alias {
     /// They meet, this many iterations apart.
@@ -123,7 +124,7 @@ pub enum Alias {
     Volatile,
 }
 
-/// What is done about a store that may meet another access, where nothing but a fear orders the two.
+/// The treatment of a store that may meet another access, where nothing is known that orders the two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Disambiguation {
     /// They stay in order.
@@ -165,14 +166,14 @@ impl fmt::Display for Disambiguation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Drain {
     pub operations: u32,
-    /// By which the code grows.
+    /// The number of bundles by which the code grows.
     pub bundles: u32,
     pub cycles: u32,
     /// Of the rounds of the kernel in its place.
     pub rounds: u32,
 }
 
-/// Why the kernel finishes the iterations all the same.
+/// The reason why the kernel finishes the iterations although an epilogue was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Undrained {
     /// None is under way.
@@ -199,7 +200,7 @@ impl fmt::Display for Undrained {
     }
 }
 
-/// Why a loop is not pipelined, or not better.
+/// The reason why a loop is not pipelined, or not better.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Reason {
     Form(Unconvertible),
@@ -229,7 +230,7 @@ pub enum Reason {
         wanted: u32,
         units: u32,
     },
-    /// What stands outside of the kernels had too few registers beside them.
+    /// The code outside of the kernels had too few registers beside them.
     Allocation,
     /// The trip count is not known in front of the loop; `br.wtop` is used.
     TripCount,
@@ -370,7 +371,7 @@ pub struct LoadForms {
     pub forwarded: u32,
 }
 
-/// What was found out about a loop, and done to it.
+/// The findings on a loop, and the changes made to it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoopReport {
     /// Of its first operation that has a place.
@@ -402,16 +403,16 @@ pub struct LoopReport {
     /// Floating-point sums that take turns in the place of one; 1: they stay what they are.
     pub sums: u32,
     pub prefetched: Option<Prefetched>,
-    /// What each way of treating accesses that may meet comes to: its interval, for one iteration of the kernel.
+    /// The interval with each treatment of accesses that may meet, for one iteration of the kernel.
     pub ways: Vec<(Disambiguation, u32)>,
-    /// What finishes its iterations behind the kernel, if not the kernel does.
+    /// The epilogue that finishes its iterations behind the kernel; `None` where the kernel does.
     pub epilogue: Option<Drain>,
-    /// What each method predicts: its interval.
+    /// The interval that each method predicts.
     pub methods: Vec<(Method, Option<u32>)>,
     pub reasons: Vec<Reason>,
-    /// What would hold it back without the test in front of it, or without loads above stores.
+    /// The reasons that would hold it back without the test in front of it, or without loads above stores.
     pub overcome: Vec<Reason>,
-    /// What the checkers compared.
+    /// The extent of the checkers' comparisons.
     pub checked: super::Checked,
     /// True if the function has the pipelined loop now.
     pub pipelined: bool,

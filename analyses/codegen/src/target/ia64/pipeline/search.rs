@@ -5,9 +5,9 @@
 //! interval 4: six orders, each with rows that hold and shorter lives; none holds, interval 5: .. registers run out, 6: ..
 //! ```
 //!
-//! Why it stops: intervals go up from the bound, `Limits::intervals` of them, and registers are waited for `WIDER` times. A
-//! schedule with loads ahead of their guards is looked for only up to the interval of the one without, which it must beat.
-//! It proves nothing: where it finds none there may be one.
+//! Termination: intervals go up from the bound, `Limits::intervals` of them, and registers are waited for
+//! `WIDER` times. A schedule with loads ahead of their guards is looked for only up to the interval of the
+//! one without, which it must beat. The search proves nothing: where it finds no schedule there may be one.
 
 use super::address::{self, Met, Progression};
 use super::advance;
@@ -63,7 +63,7 @@ pub(super) struct Found {
     pub(super) exits: Vec<LoopExit>,
     /// Iterations of one of the kernel.
     pub(super) times: u32,
-    /// What was scheduled.
+    /// The form that was scheduled.
     pub(super) form: Form,
 }
 
@@ -78,7 +78,7 @@ impl Found {
         let least = packing.map_or(1, Packing::res_mii);
         self.schedule.ii > least
     }
-    /// When the predicate of an iteration is there, from the iteration's own start.
+    /// Returns the cycle at which the predicate of an iteration is available, from the iteration's own start.
     fn valid(&self) -> i64 {
         let Found { schedule, view, .. } = self;
         let values = view.names.iter().zip(&view.values);
@@ -306,7 +306,7 @@ pub(super) fn ahead_of_exits(
     best
 }
 
-/// What a schedule is for.
+/// The purpose of a schedule.
 pub(super) enum Told<'a> {
     /// Its bounds are told in the report.
     Bounds(&'a mut LoopReport),

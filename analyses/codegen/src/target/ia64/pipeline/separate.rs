@@ -11,8 +11,9 @@
 //! they are apart where `d >= length of the first` and `-d >= length of the second`, unsigned, wherever they wrap around. A
 //! length does not wrap, since counts of more than `2^COUNT` leave the loop as it is.
 //!
-//! What is tested are pairs whose sums differ and of which nothing else is known; a pair with an address that is loaded, or
-//! with one sum and two steps, keeps its order. More than `PAIRS` are not tested: that takes as long as a short loop.
+//! Pairs are tested whose sums differ and of which nothing else is known; a pair with an address that is
+//! loaded, or with one sum and two steps, keeps its order. More than `PAIRS` are not tested: that takes as
+//! long as a short loop.
 //!
 //! Source: Bernstein, Cohen and Maydan, *Dynamic memory disambiguation for array references*, MICRO-27, 1994.
 
@@ -53,7 +54,7 @@ struct Stream {
 pub(super) struct Test {
     streams: Vec<Stream>,
     pairs: Vec<(usize, usize)>,
-    /// What must be a multiple of a power of two.
+    /// Addresses that must be multiples of a power of two.
     aligned: Vec<(Progression, u32)>,
 }
 

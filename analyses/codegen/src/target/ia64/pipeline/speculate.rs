@@ -38,10 +38,10 @@ use isa::ia64::{Class, File};
 use isa::ia64::{Completer, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a check does where it fails.
+/// The recovery of a check that fails.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Check {
-    /// What it asks for a mark, or whose address it asks for a change.
+    /// The value that is checked for a mark, or whose address is checked for a change.
     pub(super) value: Virtual,
     /// Values that are what they should be behind it, as far as something else reads them.
     pub(super) covers: Vec<Virtual>,
@@ -103,7 +103,7 @@ impl Check {
     }
 }
 
-/// What runs ahead together with loads.
+/// The operations that run ahead together with loads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ahead {
     /// Addresses of other speculative loads.
@@ -158,7 +158,7 @@ fn values(operation: &Operation) -> impl Iterator<Item = Virtual> + '_ {
     own.filter(move |&one| base != Some(Name::Virtual(one)))
 }
 
-/// By register: how many items of an iteration write it, and the last of them.
+/// Returns for each register the number of items of an iteration that write it, and the last of them.
 fn written(given: &Loop) -> FxHashMap<Virtual, (u32, usize)> {
     let mut out: FxHashMap<Virtual, (u32, usize)> = FxHashMap::default();
     for (at, item) in given.items.iter().enumerate() {

@@ -106,7 +106,7 @@ fn sum(operation: &Operation) -> Option<(i64, Virtual)> {
     }
 }
 
-/// What is left of a counted loop.
+/// The iterations that are left of a counted loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rest {
     /// Iterations of one of the kernel.

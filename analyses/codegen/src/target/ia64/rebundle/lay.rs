@@ -4,8 +4,9 @@
 //! {xmpy f32 = f32, f33  setf.sig f33 = r15}   MFI by its types; in this order MFI M| and the next group goes on
 //! ```
 //!
-//! Where every group takes what was counted, that is it. Where one does not, the ends of all groups are chosen anew by what
-//! they take in order: the fewest slots for each of the three places in a bundle where a group may end, from group to group.
+//! Where the instructions of every group take the slots that were counted for them, the layout is done.
+//! Otherwise the ends of all groups are chosen anew by the slots that they take in order: the fewest for each
+//! of the three places in a bundle where a group may end, from group to group.
 
 use crate::target::ia64::bundle::block::{self, Block, Type, Width, count};
 use crate::target::ia64::bundle::cost::{Edge, slots};
@@ -14,7 +15,7 @@ use crate::target::ia64::bundle::place::{Part, place};
 /// The bundles of a group, and where it ends.
 pub(super) type Laid = (Vec<Part>, Edge);
 
-/// Where the group ends, by the place where it starts.
+/// The end of the group, by the place where it starts.
 struct Way {
     slots: u32,
     start: Edge,

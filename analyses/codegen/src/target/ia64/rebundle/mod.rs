@@ -12,7 +12,8 @@
 //!
 //! The checker of bundles (`bundle::check`) is asked about each block; one in which it finds a fault stays as it is.
 //!
-//! What is slower on a way through the block, by a clock that is given (`Clock`), is kept (`ways`).
+//! A block whose new code is slower on a way through it, by a clock that is given (`Clock`), is kept as it
+//! was (`ways`).
 //!
 //! Does not move instructions across labels, directives and branches; the search does not look beyond the block for
 //! latencies.
@@ -45,7 +46,7 @@ const STOP: &str = ";;\n\t";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// What of the ready instructions is tried in each cycle.
+    /// The subsets of the ready instructions that are tried in each cycle.
     pub choice: Choice,
     /// Subsets that are looked at in each block.
     pub decisions: usize,
@@ -63,8 +64,9 @@ impl Default for Options {
     }
 }
 
-/// What a block takes, by itself: cycles until its last group issues when all that comes from outside is there (estimate),
-/// slots without an instruction (a fact for explicit bundles; for others the least that its groups need, a bound).
+/// The measure of a block by itself: cycles until its last group issues when all operands from outside are
+/// available (estimate), slots without an instruction (a fact for explicit bundles; for others the least that
+/// its groups need, a bound).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Measure {
     pub cycles: u32,
@@ -72,7 +74,7 @@ pub struct Measure {
     pub bundles: u32,
 }
 
-/// What becomes of a block.
+/// The outcome of re-bundling for a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rebundled {
     /// Items of the listing.

@@ -77,8 +77,8 @@ struct Notes {
     below: Vec<String>,
 }
 
-/// By item. A comment belongs to the instruction on its line, else to the next one; those of a nop to the next, too. What
-/// stands inside of an instruction goes with its text.
+/// Returns the comments of each item. A comment belongs to the instruction on its line, else to the next one;
+/// those of a nop belong to the next, too. A comment inside of an instruction goes with its text.
 fn comments(block: &Stretch<'_>) -> Vec<Notes> {
     let text = block.file.text;
     let mut out = vec![Notes::default(); block.items.len()];

@@ -1,5 +1,5 @@
-//! Whether a re-bundled block pays on the ways through it: from the ends of the blocks that control comes from, to the
-//! starts of those that it goes to.
+//! The judgement whether a re-bundled block pays on the ways through it: from the ends of the blocks that
+//! control comes from, to the starts of those that it goes to.
 //!
 //! ```text
 //! L1: ...  (p6) br L2 ;;        what L2's first group waits for was started in L1, or three lines above
@@ -299,7 +299,7 @@ impl<C: Clock<Document = Document>> Ways<'_, C> {
         out
     }
 
-    /// Whether some way is faster; the cycles before and after of one that is slower.
+    /// Returns whether some way is faster; if one is slower, the error is its cycles before and after.
     fn verdict(&self, blocks: &[Range<u32>], at: usize) -> Result<bool, (u64, u64)> {
         let block = &blocks[at];
         let mut guards: Vec<u8> = self.listing.items[block.start as usize..block.end as usize]

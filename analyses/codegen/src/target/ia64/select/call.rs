@@ -13,7 +13,7 @@ use smol_str::SmolStr;
 /// Bytes that a callee may write above its caller's stack pointer.
 pub(crate) const SCRATCH: i64 = 16;
 
-/// What is called.
+/// The callee of a call.
 enum Callee {
     Name(SmolStr),
     /// The address of a descriptor.

@@ -454,7 +454,7 @@ impl Selector<'_> {
         values[steps.len()]
     }
 
-    /// By a few places without the one unit that shifts.
+    /// Shifts left by a constant: by a few places without the one unit that shifts.
     fn shift_left(&mut self, to: Virtual, x: Name, count: i64) {
         match count {
             1..=4 => put!(self, "shladd", [to] = [x, count, Name::Fixed(Reg::R0)]),

@@ -12,7 +12,7 @@ use isa::ia64::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 
 impl Selector<'_> {
-    /// What the memory operation just written touches.
+    /// Sets the memory that the operation just written touches.
     pub(super) fn touches(&mut self, reference: Reference) {
         if let Some(last) = self.written().operations.last_mut() {
             last.memory = Some(reference);

@@ -11,7 +11,8 @@
 //! moves on edges; a loop that tests at its top tests at its bottom too, so that an inner loop without control flow in
 //! it is one block that branches to itself.
 //!
-//! What has no form is refused with its place, and nothing is made. One pass over the instructions.
+//! An operation without a form is refused with its place, and no code is made. One pass over the
+//! instructions.
 //!
 //! Sources: Intel, *Itanium Architecture Software Developer's Manual*, volume 3; Intel, *Itanium Software Conventions and
 //! Runtime Architecture Guide*, chapter 8; Cornea, Harrison, Tang, *Intel Itanium Floating-Point Architecture* (WCAE 2003)
@@ -126,7 +127,8 @@ pub fn select(
     }
 }
 
-/// Where something was not understood, what is computed with it adds nothing.
+/// Drops refusals that follow from others: where something was not understood, what is computed with it adds
+/// nothing.
 fn causes(mut refused: Vec<Refused>) -> Vec<Refused> {
     let cause = |refused: &Refused| matches!(refused.reason, Refusal::Unknown { .. });
     if refused.iter().any(cause) {

@@ -9,10 +9,10 @@
 //! x % 1000003  setf x   xma.h x,M,x     xma.l q,-c,x   getf               int: 18, for the way back and forth is longer
 //! ```
 //!
-//! By the multiplier no way is shorter: nothing of it is there before 5 + 4 + 5 cycles. What could stand behind it does not:
-//! signed numbers of up to 32 bits are rounded towards zero within the multiply-add (the addend is a number without a sign,
-//! so that `x` below zero adds `2^64 + x`, and `M - 1` takes `x` away), and a number that others leave extended is not
-//! extended again.
+//! With the multiplier no way is shorter: none of its results is available before 5 + 4 + 5 cycles. Two
+//! corrections behind it are left out: signed numbers of up to 32 bits are rounded towards zero within the
+//! multiply-add (the addend is a number without a sign, so that `x` below zero adds `2^64 + x`, and `M - 1`
+//! takes `x` away), and a number that others leave extended is not extended again.
 //!
 //! ```text
 //! x / 10       y = 3 x; y = 17 y; y = 257 y; y = 65537 y; y = 4 y + x; y >> 35      unsigned: 1 + 1 + 2 + 2 + 1 + 1 = 8
@@ -54,7 +54,7 @@ pub(super) struct Divisor {
     negative: bool,
     bits: u32,
     signed: bool,
-    /// What it divides depends on the result of an iteration before.
+    /// True if the dividend depends on the result of an iteration before.
     recurs: bool,
 }
 
@@ -380,7 +380,7 @@ impl Selector<'_> {
         put!(self, "getf.sig", [to] = [rest]);
     }
 
-    /// By 2^k: signed ones are moved up by 2^k - 1 where they are negative.
+    /// Divides by 2^k: signed numbers are moved up by 2^k - 1 where they are negative.
     fn divide_power(&mut self, x: Name, by: Divisor, remainder: bool, to: Virtual) {
         let k = i64::from(by.size.trailing_zeros());
         match (by.signed, remainder) {

@@ -141,7 +141,8 @@ mod tests {
         }
     }
 
-    /// Where a quotient that is a little off shows: at the ends and about the multiples next to them, and anywhere.
+    /// Returns dividends that show a quotient which is a little off: at the ends and about the multiples next
+    /// to them, and anywhere.
     fn dividends(by: u64, most: u64, random: &mut StdRng) -> Vec<u64> {
         let mut out = vec![0, 1, most, most - 1, most / 2, most / 2 + 1];
         let last = most / by;

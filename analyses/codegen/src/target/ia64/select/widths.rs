@@ -14,12 +14,12 @@
 use ir::loops::LoopForest;
 use ir::*;
 
-/// How often sums are looked at.
+/// The number of times that sums are looked at.
 const ROUNDS: usize = 4;
 
 pub(super) struct Widths {
     pub(super) needed: EntitySet<Value>,
-    /// How often each is an operand.
+    /// The number of times that each value is an operand.
     pub(super) uses: EntityVec<Value, u32>,
     demanded: EntityVec<Value, bool>,
     natural: EntityVec<Value, bool>,

@@ -18,7 +18,7 @@ use syntax::ptx::{
 /// A register of a body.
 pub(crate) type Register = u32;
 
-/// What a statement does, as far as registers go.
+/// The effects of a statement on registers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Line {
     pub(crate) reads: Vec<Register>,
@@ -49,7 +49,7 @@ pub(crate) enum Next {
 
 pub(crate) struct Body {
     pub(crate) lines: Vec<Line>,
-    /// By register: its type as declared.
+    /// The type of each register as declared.
     pub(crate) types: Vec<SmolStr>,
     /// Statements of labels by name.
     pub(crate) labels: FxHashMap<SmolStr, Vec<u32>>,
@@ -57,7 +57,7 @@ pub(crate) struct Body {
     results: Vec<SmolStr>,
     /// Registers that are parameters.
     pub(crate) parameters: Vec<Register>,
-    /// By register: its name.
+    /// The name of each register.
     pub(crate) names: Vec<SmolStr>,
 }
 

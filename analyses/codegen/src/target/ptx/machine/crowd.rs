@@ -44,21 +44,21 @@ pub(super) struct Crowd<'a> {
     pub(super) function: Function,
     pub(super) slots: Slots<'a>,
     pub(super) around: Vec<Vec<Around<Ptx>>>,
-    /// By block: executions of it for one of the kernel, estimated.
+    /// The estimated executions of each block for one of the kernel.
     pub(super) weights: Vec<f64>,
     alone: Vec<Option<u32>>,
-    /// By block: its immediate dominator, and how many dominate it.
+    /// The immediate dominator of each block, and the number of blocks that dominate it.
     above: Vec<Option<u32>>,
     depths: Vec<u32>,
     /// Outer ones first.
     loops: Vec<Entered>,
-    /// By block: the loops that have it, ascending.
+    /// The loops around each block, ascending.
     around_block: Vec<Vec<u32>>,
     named: Occurrences,
     /// From the first step on.
     places: Option<Places>,
-    /// By register, the words that it takes; nothing for what instructions read where it lies. Further registers take
-    /// those of their class.
+    /// The size of each register in words; 0 where instructions read the value where it lies. Further
+    /// registers take those of their class.
     pub(super) words: Vec<u32>,
     /// Values that stay, and those that are kept elsewhere.
     pub(super) fixed: FxHashSet<Virtual>,
@@ -67,7 +67,7 @@ pub(super) struct Crowd<'a> {
     pub(super) limit: u32,
 }
 
-/// How much a level of loops counts, and levels at most.
+/// The factor by which each level of loops counts, and the most levels.
 const LEVEL: f64 = 10.0;
 const LEVELS: i32 = 4;
 
@@ -223,7 +223,7 @@ impl<'a> Crowd<'a> {
         self.places = None;
     }
 
-    /// What is live where.
+    /// Returns the liveness of the function.
     pub(super) fn liveness(&self) -> Liveness {
         let known = self.places.as_ref().map(|places| places.live.clone());
         known.unwrap_or_else(|| Liveness::of(&self.function))
@@ -243,7 +243,7 @@ impl<'a> Crowd<'a> {
         cuts.iter().map(cost).sum()
     }
 
-    /// Where the live range of a value is cut.
+    /// Returns the places at which the live range of a value is cut.
     fn cuts(
         &self,
         register: Virtual,
@@ -420,7 +420,7 @@ impl<'a> Crowd<'a> {
     }
 }
 
-/// By block, how many others dominate it.
+/// Returns for each block the number of others that dominate it.
 fn depths(above: &[Option<u32>]) -> Vec<u32> {
     let mut out: Vec<Option<u32>> = vec![None; above.len()];
     for block in 0..above.len() {
@@ -439,8 +439,8 @@ fn depths(above: &[Option<u32>]) -> Vec<u32> {
     out.into_iter().map(|depth| depth.unwrap_or(0)).collect()
 }
 
-/// By block, how often it executes for one of the function, loops left out: half as often as what dominates it where a
-/// branch decides.
+/// Returns for each block the number of executions for one of the function, loops left out: half as often as
+/// the block that dominates it where a branch decides.
 fn shares(function: &Function, before: &[Vec<u32>]) -> Vec<f64> {
     let count = function.blocks.len();
     let above = dominators(function);

@@ -2,7 +2,7 @@
 //! that spills everywhere to local memory, and the same with the spill code rewritten by what is known of the values; and by
 //! ours, [`super::spare`].
 //!
-//! What is spilled where and by which code is the business of [`super::homes`].
+//! The choice of the spilled values' homes and code belongs to [`super::homes`].
 
 use super::homes::{Policy, Slots, once};
 use super::listing::{Listing, accepts, declarations, rolled};
@@ -24,9 +24,10 @@ pub enum Allocator {
     Linear,
     /// Uniform values once a warp (the paper's DivRA).
     Divergence,
-    /// By all four rows (the paper's AffRA).
+    /// All four rows (the paper's AffRA).
     Affine,
-    /// What costs least, computed again where that is cheapest, and in a register wherever there is room.
+    /// The home that costs least; a value is computed again where that is cheapest, and stays in a register
+    /// wherever there is room.
     Lockstep,
 }
 

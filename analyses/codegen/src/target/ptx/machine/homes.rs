@@ -132,7 +132,7 @@ pub(super) const MADE: &[&str] = &[
     "st.volatile.shared.b64",
 ];
 
-/// What is put around a body is read once.
+/// The mnemonics of the code put around a body, read once.
 static MNEMONICS: LazyLock<FxHashMap<&'static str, Mnemonic>> = LazyLock::new(|| {
     let names = MADE.iter().copied();
     names.map(|name| (name, Mnemonic::literal(name))).collect()
@@ -265,7 +265,7 @@ impl<'a> Slots<'a> {
         }
     }
 
-    /// Whether shared memory has another slot of each lane.
+    /// Returns whether shared memory has another slot for each lane.
     fn has_column(&self, class: Class) -> bool {
         let Some(threads) = self.policy.columns else {
             return false;
@@ -374,7 +374,7 @@ impl<'a> Slots<'a> {
     pub(super) const fn of_warp(&self) -> u32 {
         self.warp_bytes.next_multiple_of(SLOTS_ALIGN)
     }
-    /// Whether a value is rebuilt from `%tid.x`.
+    /// Returns whether a value is rebuilt from `%tid.x`.
     pub(super) fn rebuilds(&self) -> bool {
         let rebuilt = |home: &Home| matches!(home, Home::Known(..) | Home::WarpBase(..));
         self.homes.values().any(rebuilt)

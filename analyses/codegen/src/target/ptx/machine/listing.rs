@@ -30,11 +30,11 @@ pub(super) struct Listing<'a> {
     pub(super) slots: &'a Slots<'a>,
     /// Operations of the first block in front of its own, in `around`.
     pub(super) skipped: u32,
-    /// What the function begins with.
+    /// The operations at the start of the function.
     pub(super) prologue: &'a [Operation],
-    /// By virtual register.
+    /// The name of each virtual register.
     pub(super) names: Vec<SmolStr>,
-    /// What is said of the function in front of its body.
+    /// The directive in front of the function's body.
     pub(super) directive: Option<String>,
     /// Declarations of registers that the function has not.
     pub(super) declarations: String,
@@ -108,7 +108,7 @@ impl Listing<'_> {
         })
     }
 
-    /// By statement and register, the register that stands for it there.
+    /// Returns the register that stands for another in a statement, by statement and register.
     fn stand_ins(&self) -> FxHashMap<(u32, Virtual), Virtual> {
         let mut out = FxHashMap::default();
         for (statement, before, row) in self.rows() {
@@ -118,7 +118,7 @@ impl Listing<'_> {
         out
     }
 
-    /// What the function has in front of its first statement.
+    /// Returns the text in front of the function's first statement.
     fn head(&self) -> String {
         let mut head = self.declarations.clone();
         let slots = self.slots;

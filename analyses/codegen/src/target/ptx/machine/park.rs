@@ -192,8 +192,8 @@ impl<'a> Parking<'a> {
         out
     }
 
-    /// What the kernel now says of itself. An assembler heeds a limit of registers on its command line only for kernels that say
-    /// nothing of their launch.
+    /// Returns the directives by which the kernel now states its launch. An assembler heeds a limit of
+    /// registers on its command line only for kernels without such directives.
     fn assumption(&self, [x, y, z]: [u32; 3]) -> String {
         let words = self.kernel.budget.words;
         let directives = &self.kernel.tree.directives;

@@ -23,19 +23,19 @@ use smallvec::SmallVec;
 pub(super) struct Places {
     edges: Edges,
     pub(super) live: Liveness,
-    /// By register: the words that it takes. Further registers take those of their class.
+    /// The size of each register in words. Further registers take those of their class.
     words: Vec<u32>,
-    /// By block and operation: what is live in front of it or behind it, whichever is more.
+    /// The words that are live in front of each operation of a block or behind it, whichever is more.
     pub(super) sums: Vec<Vec<u32>>,
-    /// By block: the most of `sums`.
+    /// The maximum of `sums` in each block.
     pub(super) most: Vec<u32>,
     /// Places at which nothing more can be done.
     done: FxHashSet<(u32, u32)>,
-    /// By block: the first place with the most words of those at which something can be done.
+    /// The first place of each block with the most words among those at which something can be done.
     open: Vec<Option<(u32, u32)>>,
-    /// By block: places with more words than a limit.
+    /// The places of each block with more words than a limit.
     crowded: Vec<Option<(u32, u32)>>,
-    /// Where a value is live.
+    /// The live range of a value.
     range: Range,
 }
 

@@ -16,9 +16,10 @@ pub struct Pressure {
     pub predicates: u32,
     /// The statement of the peak, in the order of the body.
     pub statement: Option<u32>,
-    /// What is live at the peak, predicates left out.
+    /// The registers that are live at the peak, predicates left out.
     pub live: Vec<Virtual>,
-    /// By statement, words that are live while it executes; statements that are no instructions are left out.
+    /// The words that are live while each statement executes; statements that are no instructions are left
+    /// out.
     pub statements: Vec<(u32, u32)>,
 }
 

@@ -15,11 +15,11 @@ use syntax::ptx::{PtxFunction, StatementKind};
 #[derive(Clone, Debug)]
 pub struct Body {
     pub function: Function,
-    /// By virtual register, its name in the text; registers of different scopes may share one.
+    /// The name of each virtual register in the text; registers of different scopes may share one.
     pub names: Vec<SmolStr>,
-    /// By block and operation, the statement that it comes from.
+    /// The statement from which each operation of a block comes.
     pub statements: Vec<Vec<u32>>,
-    /// By statement, the registers that it names and where each name begins in the item.
+    /// The registers that each statement names, with the offset of each name in the item.
     pub(super) places: Vec<Vec<(u32, Virtual)>>,
 }
 
@@ -118,7 +118,7 @@ pub fn read(tree: &PtxFunction) -> Result<Body, Refusal> {
     Ok(out)
 }
 
-/// By statement, the block that it stands in. The first block is nobody's target.
+/// Returns the block of each statement. The first block is nobody's target.
 fn block_of(text: &body::Body) -> Vec<u32> {
     let mut starts = vec![false; text.lines.len() + 1];
     for (at, line) in text.lines.iter().enumerate() {
@@ -144,7 +144,7 @@ fn block_of(text: &body::Body) -> Vec<u32> {
 }
 
 impl Body {
-    /// Whether a register is read that nothing wrote: it may hold something else under another name.
+    /// Returns whether a register is read that nothing wrote: it may hold something else under another name.
     #[must_use]
     pub fn reads_undefined(&self) -> bool {
         let live = Liveness::of(&self.function);

@@ -193,7 +193,7 @@ fn attempt<'a>(
     }
 }
 
-/// By register, what it costs to keep it elsewhere.
+/// Returns for each register the cost of keeping it elsewhere.
 fn costs(crowd: &Crowd<'_>) -> Vec<f64> {
     let function = &crowd.function;
     let prices: Vec<Option<Price>> = (0..function.registers.len() as u32)

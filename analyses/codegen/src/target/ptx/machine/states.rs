@@ -1,4 +1,4 @@
-//! What the divergence analysis says of the registers of a body, as far as allocation asks.
+//! The results of the divergence analysis for the registers of a body, as far as allocation needs them.
 //!
 //! A register of PTX is written in many places: its state is the meet of the values that it is written with and of those
 //! that it holds at its reads (the notes on the paper, section 3: never the state of one of several coalesced names).
@@ -106,8 +106,9 @@ pub fn states(body: &Body, function: &Function, facts: &FunctionFacts) -> Vec<St
         .collect()
 }
 
-/// By block, whether the lanes of a warp that come to it come at once, and at most once: no loop has it, and no branch at which
-/// lanes part leads to it on two ways. On one way, those that took it are still together.
+/// Returns for each block whether the lanes of a warp that come to it come at once, and at most once: no loop
+/// has it, and no branch at which lanes part leads to it on two ways. On one way, those that took it are
+/// still together.
 #[must_use]
 pub fn together(function: &Function, facts: &FunctionFacts) -> Vec<bool> {
     let flow = ir::cfg::ControlFlow::new(function);
@@ -147,7 +148,7 @@ pub fn together(function: &Function, facts: &FunctionFacts) -> Vec<bool> {
     out
 }
 
-/// By statement of the body, the same of the block that it came to.
+/// Returns the same for each statement of the body, by the block that it came to.
 #[must_use]
 pub fn together_by_statement(
     body: &Body,

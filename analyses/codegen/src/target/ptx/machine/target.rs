@@ -203,7 +203,7 @@ impl Target for Ptx {
         }
     }
 
-    /// By class, in the order of [`CLASSES`].
+    /// The forms are the classes, in the order of [`CLASSES`].
     const FORMS: usize = 4;
     fn slot(class: Class) -> u32 {
         4 * class.words().max(1)

@@ -1,7 +1,7 @@
 //! Initial values that are broadcast.
 //!
-//! What was inserted is the broadcast with its parentheses, each time around the whole initial value of a variable that is
-//! named, and nothing else.
+//! The inserted text must be the broadcast with its parentheses, each time around the whole initial value of
+//! a variable that is named, and nothing else.
 
 use super::super::broadcast::BROADCAST;
 use super::Violation;

@@ -1,4 +1,4 @@
-//! What an execution of a loop leaves, compared with that of what stands in its place.
+//! The comparison of the state that an execution of a loop leaves with that of the code in its place.
 
 use super::{Checker, Run, Violation};
 use crate::target::ia64::code::Name;

@@ -101,7 +101,8 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// By virtual register: addresses are made of it, so that it begins as one. It is a guess of what makes runs that get far.
+/// Returns for each virtual register whether addresses are made of it, so that it begins as one. It is a
+/// guess at initial values with which runs get far.
 pub(super) fn addresses(function: &Function) -> Vec<bool> {
     let mut out = vec![false; function.registers.len()];
     let operations = || function.blocks.iter().flat_map(|it| &it.operations);
