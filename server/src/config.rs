@@ -71,7 +71,7 @@ pub struct Config {
     pub analysis: AnalysisConfig,
     pub view: ViewConfig,
     pub debounce_ms: Option<u64>,
-    /// Where `machine_file` is written.
+    /// The place at which `machine_file` is written.
     pub machine_place: Span,
 }
 
@@ -104,7 +104,7 @@ pub struct AnalysisConfig {
     /// Names of functions, with `*` for any text, and what they are. A name comes before a pattern, a longer pattern
     /// before a shorter one.
     pub entry_points: Vec<(SmolStr, FunctionKind)>,
-    /// Whether 0 * x may be taken for 0; `None`: as the language has it.
+    /// True if 0 * x may be taken for 0; `None`: as the language has it.
     pub fast_math: Option<bool>,
     /// The flags in `compile_commands.json`; everything else comes first.
     pub command: Option<Arc<CompileFlags>>,
@@ -232,7 +232,7 @@ pub struct HintConfig {
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Detail {
-    /// What surprises or matters, one hint a line.
+    /// Only what surprises or matters, one hint a line.
     #[default]
     Brief,
     /// Everything that is known, each thing in a hint of its own.
@@ -345,7 +345,7 @@ pub fn candidates(file: &Path) -> impl Iterator<Item = PathBuf> + '_ {
         .map(|directory| directory.join(FILE_NAME))
 }
 
-/// What code is made for and whose costs are counted: a GPU, or a processor as `ia64:NAME`.
+/// Sets the machine for which code is made and whose costs are counted: a GPU, or a processor as `ia64:NAME`.
 pub fn set_target(analysis: &mut AnalysisConfig, name: &str) -> Result<(), String> {
     let processor = name.strip_prefix("ia64:");
     match machine::named(processor.unwrap_or(name)) {

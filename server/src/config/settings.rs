@@ -29,7 +29,7 @@ pub(super) enum Setting<T> {
     #[default]
     Unset,
     Set(T),
-    /// Why it can't be used.
+    /// The reason why it can't be used.
     Wrong(String),
 }
 
@@ -178,11 +178,12 @@ pub(super) enum ScopeName {
 pub(super) struct Settings {
     /// Macros, as -D: a list of "NAME=VALUE" or a table.
     defines: Setting<Defines>,
-    /// Where includes are looked for, relative to this file.
+    /// Directories in which includes are looked for, relative to this file.
     include_dirs: Setting<Vec<PathBuf>>,
-    /// A prefix of what stands in an #include, and the directory it means.
+    /// Prefixes of the names in #include, and the directories that they mean.
     path_remap: Setting<BTreeMap<String, PathBuf>>,
-    /// What the path of a header ends in, and the file through which it is looked at, where it is not one that includes it.
+    /// Ends of headers' paths, and the file through which each header is looked at, where that is not one of those that
+    /// include it.
     seen_through: Setting<BTreeMap<String, PathBuf>>,
     /// C: the system's headers are looked for behind include_dirs.
     #[schemars(extend("default" = true))]
@@ -208,14 +209,14 @@ pub(super) struct Settings {
     processor: Setting<String>,
     /// A table of your own, relative to this file; `base` in it names the table that it starts from.
     machine_file: Setting<String>,
-    /// Registers of a thread, at most, of kernels that neither bound their launch nor have a number of their own: as nvcc's
-    /// -maxrregcount. 0: as many as there are.
+    /// The most registers of a thread, for kernels that neither bound their launch nor have a number of their own: as
+    /// nvcc's -maxrregcount. 0: as many as there are.
     #[schemars(extend("default" = 0))]
     maxrregcount: Setting<Within<0, 255>>,
-    /// Whether 0 * x may be taken for 0 when code is versioned on zero, and whether sums of pipelined C loops may be rounded
-    /// in another order. Left out: HLSL permits the first, CUDA and C nothing.
+    /// True if 0 * x may be taken for 0 when code is versioned on zero, and sums of pipelined C loops may be rounded in
+    /// another order. Left out: HLSL permits the first, CUDA and C nothing.
     fast_math: Setting<bool>,
-    /// Which analysis.
+    /// The method of the divergence analysis.
     #[schemars(extend("default" = "full"))]
     method: Setting<MethodName>,
     /// The set of lanes that classes are about.
@@ -250,13 +251,13 @@ pub(super) struct Settings {
 pub(super) struct HintSettings {
     #[schemars(extend("default" = true))]
     enabled: Setting<bool>,
-    /// What surprises or matters, one hint a line (brief), or everything, each thing in a hint of its own (full).
+    /// Only what surprises or matters, one hint a line (brief), or everything, each thing in a hint of its own (full).
     #[schemars(extend("default" = Detail::default()))]
     detail: Setting<Detail>,
     /// Class and form of variables that are not uniform.
     #[schemars(extend("default" = true))]
     values: Setting<bool>,
-    /// Of uniform variables, too.
+    /// Class and form of uniform variables, too.
     #[schemars(extend("default" = false))]
     uniform: Setting<bool>,
     /// Divergent branches and what they cost.
@@ -268,7 +269,7 @@ pub(super) struct HintSettings {
     /// Strided and gathering accesses, bank conflicts.
     #[schemars(extend("default" = true))]
     accesses: Setting<bool>,
-    /// How often definitions are zero in all lanes of a warp, where there is a profile.
+    /// The share of executions in which definitions are zero in all lanes of a warp, where there is a profile.
     #[schemars(extend("default" = true))]
     zeros: Setting<bool>,
     /// Values that most of the recorded ways never read, where there is a profile.
@@ -289,7 +290,8 @@ pub(super) struct HintSettings {
     /// Branches that cost fewer cycles have no hint.
     #[schemars(extend("default" = 8))]
     branch_cycles: Setting<Within<0, 1_000_000>>,
-    /// Estimated cycles a warp: off, of the dearest line of a kernel that does not show what it costs (hot), or of all lines and loops.
+    /// Estimated cycles a warp: none (off), those of the dearest line of a kernel where its cost does not show (hot), or those
+    /// of all lines and loops.
     #[schemars(extend("default" = CostHints::default()))]
     costs: Setting<CostHints>,
 }
@@ -375,7 +377,7 @@ fn snake_case(key: &str) -> String {
     out
 }
 
-/// Where keys stand in a text, with their values: `["hints", "detail"]`.
+/// The places of keys in a text, with their values: `["hints", "detail"]`.
 #[derive(Debug, Default)]
 pub(super) struct Places(FxHashMap<Vec<String>, Span>);
 
@@ -424,7 +426,7 @@ impl Apply<'_> {
         self.problems.push(ConfigProblem { span, message });
     }
 
-    /// What the schema does not know.
+    /// Reports the keys that the schema does not know.
     pub(super) fn unknown_keys(&mut self) {
         let Some(places) = self.places else {
             return;
@@ -608,7 +610,7 @@ impl Apply<'_> {
         None
     }
 
-    /// What sources are read with.
+    /// Takes over the settings with which sources are read.
     fn sources(&mut self, settings: &Settings) {
         if let Some(defines) = self.value(&["defines"], settings.defines.clone()) {
             let defines = match defines {

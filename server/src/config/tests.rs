@@ -1,4 +1,4 @@
-//! What configurations say, and what is said of those that are wrong.
+//! Tests of the meaning of configurations, and of the messages for those that are wrong.
 
 use super::*;
 
