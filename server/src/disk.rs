@@ -14,7 +14,7 @@ use std::time::Duration;
 type Read = dyn Fn(&Path) -> Source + Send + Sync;
 type Announce = dyn Fn(&Path) + Send + Sync;
 
-/// Where files come from.
+/// The source of files.
 #[derive(Clone)]
 pub struct Disk(Option<Arc<Readers>>);
 
@@ -33,7 +33,7 @@ enum Late {
     Arrived(Source),
 }
 
-/// Where a thread takes its jobs from, handed to it with each.
+/// The queue from which a thread takes its jobs, handed to it with each.
 struct Thread(Sender<(Job, Thread)>);
 
 struct Job {
@@ -62,7 +62,8 @@ impl std::fmt::Debug for Disk {
     }
 }
 
-/// What is behind these locks is changed by single insertions and stays consistent whatever unwinds.
+/// Locks a mutex, poisoned or not: the data behind these locks is changed by single insertions and stays
+/// consistent whatever unwinds.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What a file is written in, by its name, an editor's word or its text.
+//! The language of a file, by its name, an editor's word or its text.
 
 use std::path::Path;
 use syntax::c_family::Dialect;

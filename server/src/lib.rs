@@ -1,4 +1,4 @@
-//! When and for whom: documents, the database, views, the protocol and the command line of `lockstep`.
+//! The language server: documents, the database, views, the protocol and the command line of `lockstep`.
 //!
 //! This crate knows files, editors and time; it never knows what a program means. What is recomputed on an edit is said
 //! in [`db`], at the head of its queries.

@@ -81,7 +81,7 @@ pub enum ParkedError {
 const SIZE: &str = "; with a known workgroup size (`.maxntid`, or `block` in lockstep.toml), values that differ between \
                     lanes could be parked, too";
 const SLOWER: &str = " that does not cost more in loops than it saves";
-/// What judges.
+/// The assembler that judges, with its target and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge<'a> {
     pub tool: &'a Path,
@@ -92,7 +92,7 @@ pub struct Judge<'a> {
     pub words: u16,
 }
 
-/// What a rewriting is made of, apart from the database: it is made while a process runs.
+/// The material of a rewriting, apart from the database: it is made while a process runs.
 #[derive(Clone, Debug)]
 pub struct Task {
     pub text: String,

@@ -71,8 +71,8 @@ pub struct Piece {
     pub holds: Holds,
 }
 
-/// What an item can hold, as far as its tokens tell: most of a header's declarations have no code, and asking for their
-/// facts would cost more than they say.
+/// The contents that an item can have, as far as its tokens tell: most of a header's declarations have no
+/// code, and asking for their facts would cost more than they say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Holds {
     /// It stands in the file itself, not in one that it includes.
@@ -568,7 +568,7 @@ pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
     analysed.collect()
 }
 
-/// Where the items of a unit begin, by key, sorted.
+/// The beginnings of a unit's items, by key, sorted.
 pub type Places = Vec<(ItemKey, FileId, u32)>;
 
 pub fn places(db: &dyn Db, file: File) -> Places {
@@ -642,7 +642,7 @@ pub struct Step {
     pub place: Option<(FileId, Span)>,
 }
 
-/// Why a value, as used in a block, is not uniform.
+/// Returns the reasons why a value, as used in a block, is not uniform.
 pub fn chain(
     db: &dyn Db,
     file: File,
@@ -661,7 +661,7 @@ pub fn chain(
     )
 }
 
-/// Why a branch or a loop is not uniform: the chain of the condition that decides.
+/// Returns the reasons why a branch or a loop is not uniform: the chain of the condition that decides.
 pub fn cause_steps(
     db: &dyn Db,
     file: File,

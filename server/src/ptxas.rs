@@ -22,7 +22,7 @@ pub struct Report {
     pub shared_bytes: u32,
     /// The machine code, when a disassembler stands beside the assembler.
     pub sass: Option<String>,
-    /// What executes, from the machine code of an entry.
+    /// The instructions that execute, from the machine code of an entry.
     #[serde(skip)]
     pub weight: Option<Weight>,
 }

@@ -177,7 +177,7 @@ pub(super) struct EmitArgs {
     /// Number of iterations of a pipelined loop that are combined into one
     #[arg(long, value_name = "K", requires = "pipeline", value_parser = clap::value_parser!(u32).range(1..=4))]
     pub(super) unroll: Option<u32>,
-    /// How the last iterations of pipelined loops are drained: in the kernel, or in explicit code after it
+    /// The code that drains the last iterations of pipelined loops: the kernel, or explicit code after it
     #[arg(long, value_enum, default_value = "kernel", requires = "pipeline")]
     pub(super) epilogue: EpilogueChoice,
     /// Prefetches the streams of pipelined loops (`lfetch`) by the memory latency of the machine table

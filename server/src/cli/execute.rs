@@ -214,7 +214,7 @@ fn element(type_text: &str) -> Option<Type> {
     })
 }
 
-/// Why a value is not taken.
+/// Returns the message that says why a value is not taken.
 fn vain(function: &Function, item: &str, name: &str, why: Untaken) -> String {
     let parameters: Vec<&str> = function
         .parameters

@@ -95,7 +95,7 @@ fn set_includers(
     Ok(())
 }
 
-/// What is wrong with the user's machine goes to stderr, too.
+/// Writes the problems of the user's machine table to stderr, too.
 fn machine_problems(db: &Database, settings: db::Settings) {
     let Some(path) = &settings.analysis(db).machine_file else {
         return;

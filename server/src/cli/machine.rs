@@ -41,7 +41,7 @@ fn list(format: DataFormat) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// By family, then by number.
+/// Returns the key by which names are ordered: the family, then the number.
 fn order(name: &str) -> (String, u32) {
     let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
     let family = name.trim_end_matches(digits).to_owned();

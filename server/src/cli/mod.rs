@@ -123,7 +123,7 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// Who reads the output has read enough.
+    /// Returns whether the error is that nobody reads the output any more: the reader has read enough.
     fn is_broken_pipe(&self) -> bool {
         let kind = match self {
             CliError::Io(error) => Some(error.kind()),

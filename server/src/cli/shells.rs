@@ -1,4 +1,5 @@
-//! What an installation brings along: completions of shells and man pages, made from the command line itself.
+//! Files that an installation brings along: completions of shells and man pages, made from the command line
+//! itself.
 
 use super::{Cli, CliError};
 use crate::host;

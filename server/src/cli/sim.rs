@@ -125,7 +125,8 @@ pub(super) fn program(file: &Path, text: &str, item: &str) -> Result<Program, Cl
     Ok(program)
 }
 
-/// What a table of this name, or in this file, gives a simulator; `what` are the machines that give something.
+/// Returns the part of a table, by its name or its file, that a simulator takes; `what` are the machines that
+/// have one.
 fn simulated<T>(name: &str, what: &str, of: impl Fn(&Table) -> Option<T>) -> Result<T, CliError> {
     let not_simulated = || {
         let known = codegen::machine::tables().iter();

@@ -24,7 +24,7 @@ struct CopiedFile {
     language: Language,
     includers: Vec<PathBuf>,
     names: Option<Arc<Names>>,
-    /// By its number.
+    /// The settings, by number.
     settings: usize,
 }
 

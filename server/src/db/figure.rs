@@ -24,5 +24,5 @@ impl Figure {
     }
 }
 
-/// By fingerprint of the code; `None`: it was refused, or took too long.
+/// The figure of each code, by its fingerprint; `None`: it was refused, or took too long.
 pub type Figures = BTreeMap<u64, Option<Figure>>;

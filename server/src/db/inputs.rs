@@ -30,11 +30,12 @@ pub trait Db: salsa::Database {
     fn tokens_of(&self, path: &Path, text: &Arc<str>) -> Arc<LexedFile>;
 }
 
-/// What databases that work side by side have read of the disk, with the tokens. A run that shares it takes no edits.
+/// Files that databases working side by side have read from the disk, with their tokens. A run that shares it
+/// takes no edits.
 #[derive(Debug, Default)]
 pub struct SharedFiles {
     files: Mutex<FxHashMap<PathBuf, Arc<SharedFile>>>,
-    /// Who includes whom, by project.
+    /// The includers of files, by project.
     projects: Mutex<FxHashMap<PathBuf, Arc<OnceLock<Includers>>>>,
     /// The files of a project.
     names: Mutex<FxHashMap<PathBuf, Arc<OnceLock<Arc<Names>>>>>,

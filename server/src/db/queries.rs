@@ -278,7 +278,8 @@ pub fn partly_dead<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<DeadRow> {
     derive::partly_dead::of_item(db, item)
 }
 
-/// How often the sides of an item's branches are taken, and its hot paths, item-relative. Asked for only where there is a profile.
+/// Returns the number of times that the sides of an item's branches are taken, and its hot paths,
+/// item-relative. Asked for only where there is a profile.
 #[salsa::tracked]
 pub fn ways<'db>(db: &'db dyn Db, item: Item<'db>) -> Ways {
     derive::ways::of_item(db, item)

@@ -323,7 +323,7 @@ fn own_text(db: &dyn Db, file: File, item: Item<'_>) -> TargetCode {
     }
 }
 
-/// Where positions of a function stand, line indices kept.
+/// The places of a function's positions, with line indices kept.
 struct Places<'a> {
     db: &'a dyn Db,
     file: File,

@@ -1,4 +1,5 @@
-//! What lines, loops, calls and functions cost a warp, and how many warps fit: estimates for the configured machine.
+//! The costs of lines, loops, calls and functions to a warp, and the number of warps that fit: estimates for
+//! the configured machine.
 //!
 //! Nothing is computed unless a view asks: the hints and the lens where `hints.costs` is not off, a hover, the command
 //! line. The numbers are `codegen::machine`'s; here they are put to functions and lines.
@@ -32,7 +33,7 @@ pub struct Costs {
     pub needed: Option<u32>,
     /// Scalar registers of a warp, where the machine has them; an estimate.
     pub scalar: Option<u32>,
-    /// What fills the registers of a thread.
+    /// The registers of a thread and the values that fill them.
     pub pressure: Option<Pressure>,
     pub fit: Option<Fit>,
     /// The most that a thread may have; of entry points.

@@ -40,7 +40,7 @@ pub struct Prepared {
     pub text: String,
     pub body: Body,
     pub states: Vec<State>,
-    /// By statement: all lanes of a warp execute it together, once.
+    /// True for each statement that all lanes of a warp execute together, once.
     pub together: Vec<bool>,
     pub lanes: u32,
     pub warps: u32,

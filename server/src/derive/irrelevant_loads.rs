@@ -18,7 +18,8 @@ pub struct IrrelevantLoads {
     pub name: SmolStr,
     /// Its name where it is set, relative to the item.
     pub place: Span,
-    /// How often it is zero: in all lanes of a warp, of functions without lanes by itself.
+    /// The share of executions in which it is zero: in all lanes of a warp, of functions without lanes by
+    /// itself.
     pub share: f64,
     /// Accesses that a guard skips.
     pub accesses: usize,

@@ -185,7 +185,7 @@ pub struct ItemLoops {
     pub function: SmolStr,
     pub name_span: Span,
     pub rows: Vec<ItemRow>,
-    /// Why it has no code.
+    /// The reasons why it has no code.
     pub refused: Vec<(ItemPlaced, Refusal)>,
     /// Words of `#pragma lockstep pipeline(word)` that ask for nothing.
     pub words: Vec<(ItemPlaced, SmolStr)>,

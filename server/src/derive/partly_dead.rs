@@ -32,9 +32,10 @@ pub struct DeadRow {
     pub variable: SmolStr,
     /// The name where it is set, relative to the item.
     pub place: Span,
-    /// By lanes.
+    /// The counts by lanes.
     pub counts: Unread,
-    /// What an execution costs: cycles of a warp, of functions without lanes those until the result is there; an estimate.
+    /// The cost of an execution: cycles of a warp, of functions without lanes those until the result is
+    /// there; an estimate.
     pub price: f64,
     /// Entries of the function.
     pub entries: u64,
@@ -45,7 +46,7 @@ pub struct DeadRow {
 }
 
 impl DeadRow {
-    /// What is computed in vain for an entry of the function, in the unit of `price`.
+    /// Returns the work done in vain for an entry of the function, in the unit of `price`.
     pub fn lost(&self) -> f64 {
         self.counts.least as f64 * self.price / self.entries.max(1) as f64
     }
@@ -194,7 +195,8 @@ pub struct Offer {
     /// The profile counts edges alone, which does not tell how often copies would be executed.
     pub edges_alone: bool,
     pub plan: Plan,
-    /// What an execution costs: cycles of a warp, of functions without lanes those until the result is there; an estimate.
+    /// The cost of an execution: cycles of a warp, of functions without lanes those until the result is
+    /// there; an estimate.
     pub price: f64,
     pub machine: SmolStr,
     /// It has lanes: a warp is spared only what none of its lanes reads.

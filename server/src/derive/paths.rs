@@ -61,7 +61,7 @@ pub struct PartlyDead {
     pub variable: String,
     /// From 1.
     pub line: u32,
-    /// By lanes.
+    /// The counts by lanes.
     pub counts: Unread,
     /// Executions that remain where it is moved to where it is read, if it can be.
     pub moved: Option<u64>,
@@ -112,7 +112,7 @@ impl Known {
         }
     }
 
-    /// How often each edge was taken.
+    /// Returns the number of times that each edge was taken.
     pub(super) fn edges(&self) -> EdgeCounts {
         match &self.taken {
             Taken::Paths(found) => {
@@ -178,7 +178,7 @@ fn has_ways(stored: &StoredItem) -> bool {
 pub enum NoPaths {
     /// The file has no profile.
     NoProfile,
-    /// What should be the profile is none.
+    /// The file that should be the profile is not one.
     Unusable(PathBuf, UnusableProfile),
     /// The profile does not know the function, or has no paths of it.
     NotRun(SmolStr),
@@ -346,7 +346,7 @@ fn partly_dead(db: &dyn Db, file: File, item: Item<'_>, function: &Function) -> 
     out
 }
 
-/// By block, the lines of the file on which its instructions stand, ascending.
+/// Returns for each block the lines of the file on which its instructions stand, ascending.
 fn lines_of_blocks(db: &dyn Db, file: File, item: Item<'_>, function: &Function) -> Vec<Vec<u32>> {
     let index = db::line_index(db, file);
     let line = |loc: Loc| {

@@ -1,4 +1,4 @@
-//! What fills the registers of a kernel where most is live, and how to be without it.
+//! The values that fill the registers of a kernel where most is live, and the ways to do without them.
 //!
 //! Nothing is computed unless it is asked for: `lockstep registers`, a hover at the peak.
 
@@ -46,7 +46,7 @@ pub struct Row {
     /// The most that a thread may have; of entry points.
     pub budget: Option<Budget>,
     pub variables: Vec<Entry>,
-    /// By line, from 1: registers that are live on it, at most.
+    /// The most registers that are live on each line, from 1.
     pub lines: BTreeMap<u32, u32>,
 }
 
@@ -131,7 +131,7 @@ pub struct Mark {
     pub live: u32,
 }
 
-/// Whether registers limit how many warps of a function fit, to so few that it matters.
+/// Returns whether registers limit the warps of a function that fit to so few that it matters.
 pub fn limits(fit: &costs::Fit) -> bool {
     fit.found.limits.contains(&Limit::Registers) && fit.found.percent() <= ENOUGH
 }

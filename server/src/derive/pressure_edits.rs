@@ -68,7 +68,7 @@ pub struct Estimated {
     pub occupancy: Option<f64>,
 }
 
-/// Why an edit is not offered.
+/// The reason why an edit is not offered.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Declined {
     Refused(Refusal),

@@ -1,5 +1,5 @@
-//! What is to be told of the registers and the shared memory of kernels: more than there is, a little more than another
-//! warp would leave, and the values that are cheapest to be without.
+//! Findings on the registers and the shared memory of kernels: more than there is, a little more than another
+//! warp would leave, and the values that are cheapest to do without.
 //!
 //! ```text
 //! __launch_bounds__(256, 4), 78 registers by ptxas with 40 bytes of spills    launch-bounds-spill
@@ -95,10 +95,10 @@ pub enum RegisterReason {
     },
 }
 
-/// Who limits the shared memory of a workgroup.
+/// The origin of the limit on a workgroup's shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SharedLimit {
-    /// What is declared, as opposed to what a launch asks for.
+    /// The bytes that the source declares, as opposed to those that a launch asks for.
     Declared,
     /// The machine, whatever a launch asks for.
     Machine,

@@ -1,4 +1,5 @@
-//! What findings about registers need to know of a kernel, item-relative and small: it is kept where IR and facts are not.
+//! The facts about a kernel that findings on registers need, item-relative and small: they are kept where IR
+//! and facts are not.
 
 use super::costs::costs;
 use super::parts::parts;

@@ -14,7 +14,7 @@ use ir::Function;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Registers {
     pub count: u32,
-    /// What no order of the operations does without; an estimate.
+    /// The registers that no order of the operations does without; an estimate.
     pub needed: u32,
     /// `None`: the count is an estimate.
     pub figure: Option<Figure>,
@@ -30,7 +30,7 @@ pub struct Registers {
 const CERTAIN: u32 = 115;
 
 impl Registers {
-    /// By how many registers the budget is exceeded, as counted.
+    /// Returns the number of registers by which the budget is exceeded, as counted.
     #[must_use]
     pub fn over(&self) -> u32 {
         let most = self.budget.map_or(u32::MAX, |budget| budget.registers);
@@ -77,7 +77,8 @@ pub fn of_costs(db: &dyn Db, item: Item<'_>, at: usize, costs: &Costs) -> Option
     })
 }
 
-/// What is live at the peak in the registers of a thread, by variable, on the machine that is configured for a file.
+/// Returns the variables that are live at the peak in the registers of a thread, on the machine that is
+/// configured for a file.
 pub fn live_variables(
     db: &dyn Db,
     file: File,

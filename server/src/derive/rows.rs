@@ -37,7 +37,8 @@ pub struct Rows {
     pub lanes: u32,
     /// Divergent loops and branches that are no news.
     pub expected: Expected,
-    /// By the place of a call in the function's own text: the most wasteful access within, and the item it stands in.
+    /// The most wasteful access within each call, by the place of the call in the function's own text, with
+    /// the item that it stands in.
     pub through_calls: Vec<(Span, ItemKey, AccessFact)>,
     /// Constructs that were not understood.
     pub unknowns: Vec<(Span, String)>,
@@ -106,7 +107,7 @@ pub struct Occurrence {
     pub state: SmolStr,
     /// The largest scope over which all components are uniform.
     pub uniform_at: Option<Scope>,
-    /// Where components differ: name, class, form.
+    /// The components, where they differ: name, class, form.
     pub components: Vec<Component>,
     /// The component that the class comes from, and the block of the use: where a cause chain begins.
     pub worst: Option<Value>,

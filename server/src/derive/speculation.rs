@@ -21,7 +21,8 @@ const MOST: usize = 4;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {
     pub plan: Plan,
-    /// What an evaluation costs: cycles of a warp, of functions without lanes those until the result is there; an estimate.
+    /// The cost of an evaluation: cycles of a warp, of functions without lanes those until the result is
+    /// there; an estimate.
     pub price: f64,
     pub machine: SmolStr,
     /// The code is the one that was profiled.

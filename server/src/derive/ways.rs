@@ -1,4 +1,5 @@
-//! How often the sides of an item's branches are taken, and the path on which most of each function's instructions are executed.
+//! The number of times that the sides of an item's branches are taken, and the path on which most of each
+//! function's instructions are executed.
 //!
 //! Both come from counted paths, or from counts of edges, which may be bounds. Positions are relative to the item.
 
@@ -20,7 +21,7 @@ pub struct SideRow {
     /// The condition.
     pub span: Span,
     pub kind: BranchKind,
-    /// By lanes.
+    /// The executions by lanes.
     pub executed: CountBounds,
     /// Times that the condition held.
     pub held: CountBounds,
@@ -55,7 +56,7 @@ pub struct HotPath {
     pub share: f64,
     /// It begins with another iteration of a loop.
     pub again: bool,
-    /// What stands in its blocks, in the order in which they are come to.
+    /// The places of the instructions in its blocks, in the order in which they are come to.
     pub places: Vec<Span>,
     pub entries: u64,
     pub exact: bool,
@@ -64,7 +65,7 @@ pub struct HotPath {
 /// The ways through an item's functions.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Ways {
-    /// By position.
+    /// The sides of branches, by position.
     pub sides: Vec<SideRow>,
     pub hot: Vec<HotPath>,
 }

@@ -1,5 +1,5 @@
-//! Where values are zero for whole warps: what the profile of a file says at each definition, and without one what the
-//! structure of the code suggests.
+//! Values that are zero for whole warps: by the profile of a file at each definition, and without one by the
+//! structure of the code.
 //!
 //! The rows of an entry point tell of the callees that it inlines, too: their counts are summed over the entry points
 //! of the file. Rows exist only where the values of the profile were found again in the code as it is now.
@@ -356,7 +356,7 @@ pub fn stored(db: &dyn Db, file: File) -> Option<Arc<StoredProfile>> {
     }
 }
 
-/// Why a definition could be zero although its operands are not.
+/// Returns the reason why a definition could be zero although its operands are not.
 pub fn structural(function: &Function, span: Span) -> Option<Originator> {
     let binding = function.bindings.iter().find(|binding| {
         binding.kind != BindingKind::Read && binding.loc.site == Site(0) && binding.loc.span == span

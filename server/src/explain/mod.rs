@@ -4,7 +4,7 @@ use facts::Code;
 
 const SILENCE: &str = include_str!("_silence.md");
 
-/// What a front end or the configuration says, by code: its page.
+/// The pages of front ends' and the configuration's messages, by code.
 const NOTES: &[(&str, &str)] = &[
     ("assumption", include_str!("assumption.md")),
     ("config-error", include_str!("config-error.md")),

@@ -23,14 +23,14 @@ const MOST_FOLDERS: usize = 64;
 /// The flags with which builds compile files.
 #[derive(Debug, Default)]
 pub struct Commands {
-    /// By folder: the file that speaks of those in it.
+    /// The file with the compile commands of each folder.
     found: Mutex<FxHashMap<PathBuf, Option<PathBuf>>>,
     read: Mutex<FxHashMap<PathBuf, Known>>,
 }
 
 #[derive(Clone, Debug)]
 struct Known {
-    /// When it was changed and how long it was then.
+    /// The time of its last change, and its length then.
     stamp: Option<(SystemTime, u64)>,
     commands: Result<Arc<CompileCommands>, String>,
 }
@@ -119,7 +119,8 @@ fn response(path: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What is behind these locks is changed by single insertions and stays consistent whatever unwinds.
+/// Locks a mutex, poisoned or not: the data behind these locks is changed by single insertions and stays
+/// consistent whatever unwinds.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

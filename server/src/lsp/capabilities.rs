@@ -1,4 +1,4 @@
-//! What the server offers, and what it asks about the client.
+//! The capabilities that the server offers, and those that it asks of the client.
 
 use super::commands;
 use crate::documents::Encoding;

@@ -89,7 +89,7 @@ pub(super) fn location(
     ))
 }
 
-/// Where the pages of diagnostics stand for those who can't open ours.
+/// The place of the pages of diagnostics for clients that can't open ours.
 const PAGES: &str = concat!(
     env!("CARGO_PKG_REPOSITORY"),
     "/blob/main/server/src/explain"

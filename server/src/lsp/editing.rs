@@ -1,5 +1,5 @@
-//! What editors offer while one writes: rename, completion, the parameters of a call, symbols of the workspace. Off where
-//! another server of the language has them (`language_features`).
+//! Features of editors while one writes: rename, completion, the parameters of a call, symbols of the
+//! workspace. Off where another server of the language has them (`language_features`).
 
 use super::backend::Backend;
 use super::convert::{self, Text};

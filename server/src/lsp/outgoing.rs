@@ -1,5 +1,6 @@
-//! What the server says of its own accord. Notifications leave in the order in which they were queued; requests to the
-//! client run as detached tasks with a timeout, and whether they are answered changes nothing.
+//! Messages that the server sends of its own accord. Notifications leave in the order in which they were
+//! queued; requests to the client run as detached tasks with a timeout, and whether they are answered changes
+//! nothing.
 
 use super::progress::Counted;
 use super::question::{Shared, locked};

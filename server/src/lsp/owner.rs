@@ -247,7 +247,7 @@ impl Owner {
         }
     }
 
-    /// What the client was told of files in folders that it has closed is taken back.
+    /// Takes back what the client was told of files in folders that it has closed.
     fn forget_folders(&mut self, removed: &[PathBuf]) {
         let gone = |path: &Path| removed.iter().any(|folder| path.starts_with(folder));
         let told: Vec<PathBuf> = self

@@ -1,5 +1,5 @@
-//! What an action would make of a function: its source and its GPU code, before and after, from a database that has the
-//! changed text.
+//! A preview of an action on a function: its source and its GPU code, before and after, from a database that
+//! has the changed text.
 
 use super::backend::Backend;
 use super::convert::Text;

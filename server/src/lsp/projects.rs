@@ -1,5 +1,6 @@
-//! What the projects around open files say of them: who includes a header, and with which flags a file is compiled. A project
-//! may be large and its disk slow, so both are looked for on threads of their own, which tell the owner what is new.
+//! The knowledge of the projects around open files: who includes a header, and with which flags a file is
+//! compiled. A project may be large and its disk slow, so both are looked for on threads of their own, which
+//! tell the owner what is new.
 
 use super::event::Event;
 use crate::commands;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Where questions go; without a thread to answer them files are seen by themselves.
+/// The queues for questions; without a thread to answer them files are seen by themselves.
 pub(super) struct Projects {
     includers: Sender<Look>,
     commands: Sender<PathBuf>,

@@ -1,5 +1,5 @@
-//! What the protocol's side shares with the owner, and a request on its way: asked, computed on a clone of the
-//! database, answered once, cancelled when nobody waits for it any more.
+//! The state that the protocol's side shares with the owner, and a request on its way: asked, computed on a
+//! clone of the database, answered once, cancelled when nobody waits for it any more.
 
 use super::capabilities::ClientFeatures;
 use super::event::{Snapshot, Work};
@@ -78,7 +78,8 @@ impl Shared {
     }
 }
 
-/// What is behind these locks is changed by single insertions and stays consistent whatever unwinds.
+/// Locks a mutex, poisoned or not: the data behind these locks is changed by single insertions and stays
+/// consistent whatever unwinds.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

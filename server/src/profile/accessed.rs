@@ -1,5 +1,5 @@
-//! What a function does with each of its buffers, by the loads and stores that reach them: the types that lie there, and
-//! how far they go on a described grid.
+//! The use that a function makes of each of its buffers, by the loads and stores that reach them: the types
+//! that lie there, and how far they go on a described grid.
 //!
 //! An address is followed through pointer arithmetic to the parameter or symbol that it starts at. Offsets are bounded by
 //! interval arithmetic over thread coordinates, constants and described values; an offset that holds anything else (a

@@ -1,5 +1,5 @@
-//! Why a run ended, in the words of the description: an access beyond a described buffer (which one, which element, and what
-//! to change), or the bound on instructions.
+//! The reason why a run ended, in the words of the description: an access beyond a described buffer (which
+//! one, which element, and what to change), or the bound on instructions.
 
 use super::accessed::{Ranges, accessed};
 use super::data;

@@ -15,7 +15,7 @@ const LARGEST_REPORT: u64 = 256 << 20;
 /// Reasons that are told where nothing is left of counts.
 const MOST_REASONS: usize = 4;
 
-/// Where counts stand.
+/// The place of the counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum From {
     /// `name,line,executions,zeros`

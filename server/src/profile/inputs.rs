@@ -280,7 +280,7 @@ fn black() -> Vec<f64> {
     vec![0.0, 0.0, 0.0, 1.0]
 }
 
-/// Why a description can't be used; says where.
+/// The reason why a description can't be used, and the place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct InputError {

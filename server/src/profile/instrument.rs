@@ -6,7 +6,7 @@ use crate::program::{self, Language};
 use codegen::instrument::{self, COUNTERS, inserted};
 use facts::values::stored::{code_hash, hex, text_hash};
 
-/// Why nothing is counted.
+/// The reason why nothing is counted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InstrumentError {
     #[error("counters can be put into CUDA, HLSL and PTX")]

@@ -19,13 +19,13 @@ pub struct Order {
     pub item: Option<String>,
     /// Every value of every lane, however long the run.
     pub every: bool,
-    /// When a value of a long run rests, and for how long.
+    /// The schedule by which a value of a long run rests, and for how long.
     pub schedule: Schedule,
     /// Paths over so many iterations of loops are recorded, too.
     pub iterations: Option<u32>,
     /// Counts are added to those of the same code that are there.
     pub add: bool,
-    /// Where the profile goes, alone; else into the one beside the file.
+    /// The file to which the profile goes, alone; otherwise it goes into the one beside the source.
     pub output: Option<PathBuf>,
 }
 

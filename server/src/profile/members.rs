@@ -9,13 +9,13 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where members of constant buffers and global variables stand: by name, then by component.
+/// The places of members of constant buffers and global variables: by name, then by component.
 pub(super) type Members = BTreeMap<String, BTreeMap<usize, MemberPlace>>;
 
-/// Where a number is loaded from.
+/// The place from which a number is loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct MemberPlace {
-    /// By its number in the kernel.
+    /// The number of the symbol in the kernel.
     symbol: usize,
     /// Of an array of constant buffers.
     element: u64,

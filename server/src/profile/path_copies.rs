@@ -62,7 +62,7 @@ pub struct CountedPaths {
     pub left: Vec<Left>,
 }
 
-/// What is gathered of a file.
+/// The insertions and counts of a file.
 #[derive(Default)]
 struct Copy {
     insertions: Vec<(u32, String)>,

@@ -10,7 +10,7 @@ use codegen::target::ia64::instrument::{
 use codegen::target::ia64::listing::listing;
 use serde::{Deserialize, Serialize};
 
-/// What is counted, as the command line and maps name it.
+/// The kind of event that is counted, as the command line and maps name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeKind {
@@ -201,7 +201,8 @@ pub enum Known {
         /// The line of a branch, the line that control goes to (0: out of the function), whether it is taken there, and the count.
         edges: Vec<(u32, u32, bool, u64)>,
     },
-    /// How often each path was taken and the lines of its blocks, the most frequent first; paths that were never taken are absent.
+    /// The executions of each path and the lines of its blocks, the most frequent first; paths that were
+    /// never taken are absent.
     Paths(Vec<(u64, Vec<u32>)>),
     /// The line of each load, its register, its executions and the most frequent values with their counts.
     Values(Vec<ValueRow>),

@@ -21,7 +21,7 @@ use std::path::Path;
 /// Threads above which the values of lanes go through the convergent profiler.
 const LONG: u64 = 1 << 14;
 
-/// Why there is no profile.
+/// The reason why there is no profile.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error(transparent)]
@@ -54,7 +54,7 @@ pub struct Ran {
     pub branches: RecordedBranches,
 }
 
-/// How to run.
+/// The settings of a run.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub description: &'a Description,
@@ -66,7 +66,7 @@ pub struct Request<'a> {
     pub item: Option<&'a str>,
     /// Every value of every lane, however long the run.
     pub every: bool,
-    /// When a value of a long run rests, and for how long.
+    /// The schedule by which a value of a long run rests, and for how long.
     pub schedule: Schedule,
     /// Paths over so many iterations of loops are recorded, too.
     pub iterations: Option<u32>,

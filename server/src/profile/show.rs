@@ -204,7 +204,7 @@ pub type Keyed<'p> = BTreeMap<(String, u32, Key), &'p StoredValue>;
 pub enum Key {
     /// The code is the same in both.
     Id(u32),
-    /// By name, shape, and the number among those that have both in common.
+    /// A name, a shape, and the number among those that have both in common.
     Named(String, String, u32),
 }
 

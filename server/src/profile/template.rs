@@ -160,7 +160,8 @@ fn buffers(
     }
 }
 
-/// Whether integers have a sign is not told by how they are loaded; the described ones have none.
+/// Returns the described type of a machine type; loads do not tell whether integers have a sign, and the
+/// described ones have none.
 fn machine_type(ty: Type) -> &'static str {
     match ty {
         Type::F64 => "f64",

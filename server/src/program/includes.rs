@@ -1,5 +1,5 @@
-//! Where included files are looked for: under remapped prefixes, beside the including file, in the configured directories, in
-//! those of `compile_commands.json`, and for C in those of the system's headers.
+//! The search for included files: under remapped prefixes, beside the including file, in the configured
+//! directories, in those of `compile_commands.json`, and for C in those of the system's headers.
 //!
 //! The system's headers describe the machine that the server runs on. Two of them tell the widths of its types by names of
 //! processors that are not predefined here; they are answered with those of the machine that code is made for, whose
@@ -39,7 +39,7 @@ pub(super) struct Includes<'a> {
     command: Option<&'a CompileFlags>,
     remap: &'a [(String, PathBuf)],
     system: &'a [PathBuf],
-    /// What the CUDA toolkit's own headers declare is built in.
+    /// True if the declarations of the CUDA toolkit's own headers are built in.
     knows_toolkit: bool,
     /// The files of the project, for what no directory leads to.
     names: Option<&'a Names>,

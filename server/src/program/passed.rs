@@ -1,4 +1,5 @@
-//! What the callers in sight of a device function pass to it and leave in memory for it.
+//! The arguments that the callers in sight of a device function pass to it, and the values that they leave in
+//! memory for it.
 //!
 //! Callers are the kernels of a unit and those functions of the file that others may call: what is exported, virtual, or
 //! has its address taken, what nobody in sight calls, and what a call that stays a call leads to. Of a header nothing is
@@ -8,8 +9,8 @@ use super::*;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
-/// What calls pass: the callee's item and name, and for each parameter the largest scope over which the argument is
-/// uniform.
+/// The arguments of calls: the callee's item and name, and for each parameter the largest scope over which
+/// the argument is uniform.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Passed {
     pub item: ItemKey,
@@ -19,9 +20,9 @@ pub struct Passed {
     pub scopes: Vec<Option<Scope>>,
     /// Of each `static` variable that the callers know how uniform its contents are.
     pub statics: BTreeMap<SmolStr, Option<Scope>>,
-    /// How uniform what they stored leaves the callee's loads: `Options::reached`.
+    /// The uniformity that the callers' stores leave to the callee's loads: `Options::reached`.
     pub reached: Option<Scope>,
-    /// What a scope rests on: `Options::assumption` of a caller.
+    /// The assumption that a scope rests on: `Options::assumption` of a caller.
     pub assumption: SmolStr,
     /// Each caller with what it passes itself.
     pub callers: Vec<(SmolStr, Vec<Option<Scope>>)>,
@@ -31,7 +32,7 @@ pub struct Passed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Callees {
     pub function: SmolStr,
-    /// By calls that tell what they pass.
+    /// The callers whose calls tell what they pass.
     pub called: Vec<(ItemKey, SmolStr)>,
     /// Otherwise; itself, if others may call it.
     pub reached: Vec<(ItemKey, SmolStr)>,

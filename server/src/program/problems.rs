@@ -1,4 +1,4 @@
-//! What a front end or the preprocessor could not make sense of, and what limits were met.
+//! Text of which a front end or the preprocessor could not make sense, and limits that were met.
 
 use super::*;
 use crate::commands::CommandNote;

@@ -1,5 +1,6 @@
-//! What an item would be if the file had another text: for judging and estimating an edit before it is made. Nothing of it
-//! is kept. The declarations of the unit are taken to stay as they are, but for those that the edit adds.
+//! An item as it would be if the file had another text: for judging and estimating an edit before it is made.
+//! Nothing of it is kept. The declarations of the unit are taken to stay as they are, but for those that the
+//! edit adds.
 
 use super::{Includes, ItemBodies, key, path_text};
 use crate::db::{self, Db, File, Item};
@@ -13,7 +14,7 @@ use syntax::preprocess::{IncludeResolver, IncludedFile, preprocess_again};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rewritten {
-    /// Where the item begins in the other text.
+    /// The offset at which the item begins in the other text.
     pub start: u32,
     pub parsed: Arc<ParsedItem>,
     pub lowered: Vec<Lowered>,

@@ -3,7 +3,7 @@
 use simulate::sc140::{Program, Source};
 use syntax::Problem;
 
-/// What can't be read, and instructions of which nothing is known.
+/// Returns the text that can't be read, and the instructions of which nothing is known.
 pub(super) fn problems(text: &str) -> Vec<Problem> {
     let document = syntax::sc140::parse(text);
     let source = Source {

@@ -1,4 +1,5 @@
-//! Why a file shows nothing: it has no function that a device executes, and nothing was met that could hide one.
+//! The reason why a file shows nothing: it has no function that a device executes, and nothing was met that
+//! could hide one.
 
 use super::{Language, hidden};
 use crate::db::{self, Db, File};

@@ -1,4 +1,4 @@
-//! What can be done at a place: the fixes of findings, and ways to silence them. What can't be offered says why.
+//! Actions at a place: the fixes of findings, and ways to silence them. What can't be offered says why.
 
 use super::diagnostics::{diagnostics, fingerprint};
 use super::model::Diagnostic;

@@ -1,7 +1,7 @@
 //! Completion: the variables of the function with their class, members, functions of the unit, what the language provides
 //! with its cost and the scope that must come to it, and semantics.
 //!
-//! What the language provides stands in tables (`completion/*.tsv`): name, signature, unit, a sentence.
+//! The tables of names that the language provides are `completion/*.tsv`: name, signature, unit, a sentence.
 
 use super::names::word_at;
 use super::text;

@@ -128,7 +128,7 @@ fn attempt(
     })
 }
 
-/// How often each block runs by the profile, where it has the same blocks.
+/// Returns the executions of each block by the profile, where it has the same blocks.
 fn weights(db: &dyn Db, item: Item<'_>, function: &Function) -> Option<Vec<f64>> {
     let before = db::lowered(db, item).first()?.module.functions.first()?;
     if before.blocks.len() != function.blocks.len() {
@@ -138,7 +138,7 @@ fn weights(db: &dyn Db, item: Item<'_>, function: &Function) -> Option<Vec<f64>>
     Some(known.values().copied().collect())
 }
 
-/// What the profile says of the branch.
+/// Returns the statement of the profile about the branch.
 fn counted(db: &dyn Db, item: Item<'_>, statement: &Stmt) -> Option<String> {
     let StmtKind::If { then, .. } = &statement.kind else {
         return None;

@@ -1,4 +1,5 @@
-//! What lines, loops, calls and functions cost a warp, and how many warps fit: estimates for the configured machine.
+//! The costs of lines, loops, calls and functions to a warp, and the number of warps that fit: estimates for
+//! the configured machine.
 //!
 //! Nothing is computed unless a view asks: the hints and the lens where `hints.costs` is not off, a hover, the command
 //! line. The numbers are those of [`crate::derive::costs`]; here they are put into words.

@@ -242,7 +242,8 @@ fn alike_told_once(file: File, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     told
 }
 
-/// What a function does to memory and who takes part in it depends on who calls it.
+/// Returns whether a finding depends on the callers of a function: what it does to memory, and who takes part
+/// in it.
 const fn depends_on_callers(code: Code) -> bool {
     matches!(
         code,
@@ -368,7 +369,7 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     shown
 }
 
-/// Why a file shows nothing, in words.
+/// Returns the words that say why a file shows nothing.
 fn words_of(nothing: NothingShown) -> (Span, String) {
     let plain = |text: &str| (Span::at(0), text.to_owned());
     match nothing {

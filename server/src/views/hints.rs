@@ -28,13 +28,14 @@ pub const LONGEST: usize = 43;
 /// Shares of a function's cycles that a branch loses at least, and through which its lanes idle, to be told of.
 const LOST: f64 = 0.05;
 const IDLE: f64 = 0.1;
-/// What is more of a function's cycles is all that it does, as behind `if (x < width && y < height)`.
+/// The share of a function's cycles above which a part counts as all that it does, as behind `if (x < width
+/// && y < height)`.
 const ALL: f64 = 0.6;
 /// The same of lanes that wait for a single one: `if (threadIdx.x == 0)` says so itself.
 const LEADER: f64 = 0.3;
 /// Of what a loop does so often at most its lanes miss little.
 const FEW_ROUNDS: u64 = 2;
-/// What is less of a function's cycles is no gather to speak of.
+/// The share of a function's cycles below which a gather is not worth a hint.
 const GATHER: f64 = 0.05;
 /// Cycles that a branch loses at least.
 const DEAR_BRANCH: f64 = 200.0;
@@ -268,7 +269,8 @@ impl Page<'_> {
     }
 }
 
-/// What the kernels and stages of a file say of the functions that they inline: what those are given they know.
+/// The knowledge that the kernels and stages of a file have of the functions that they inline: they know the
+/// arguments.
 #[derive(Default)]
 struct Kernels<'a>(FxHashMap<ItemKey, InKernels<'a>>);
 
@@ -316,7 +318,7 @@ impl<'a> Kernels<'a> {
     }
 }
 
-/// Whether a branch is told of.
+/// The rank of a branch among the news.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum News {
     Yes,

@@ -1,4 +1,4 @@
-//! What is known at a place. The first line says what matters; below it why, and what would make it uniform.
+//! Facts about a place. The first line says what matters; below it why, and what would make it uniform.
 
 pub use super::model::Hover;
 use super::text::class_name;
@@ -34,7 +34,7 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     in_item.or_else(|| macro_or_include(db, file, offset))
 }
 
-/// How often a condition held, or the hot path of a function, by a profile.
+/// Returns the number of times that a condition held, or the hot path of a function, by a profile.
 fn ways(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     crate::derive::zeros::stored(db, file)?;
     let (place, item) = item_at(db, file, offset)?;

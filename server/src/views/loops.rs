@@ -37,10 +37,10 @@ pub struct Row {
     /// Its head.
     pub span: Span,
     pub report: LoopReport,
-    /// What the operations of the critical cycle come from, in the order of the cycle.
+    /// The places of the operations of the critical cycle, in the order of the cycle.
     pub critical: Vec<Span>,
     pub reasons: Vec<Said>,
-    /// What would hold it back without a test in front of it, or loads above stores.
+    /// The reasons that would hold it back without a test in front of it, or loads above stores.
     pub overcome: Vec<Said>,
 }
 
@@ -259,7 +259,8 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
     format!("{} (estimate for {processor})", parts.join(" · "))
 }
 
-/// Why loops are not pipelined, recurrences that bound others, functions without code; only where a processor is named.
+/// Returns the reasons why loops are not pipelined, recurrences that bound others, functions without code;
+/// only where a processor is named.
 pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
     if !are_shown(db, file) {
         return Vec::new();

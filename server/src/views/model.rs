@@ -35,7 +35,7 @@ pub enum Category {
     Loop,
     /// Lanes that diverge at a branch.
     Branch,
-    /// How often a side of a branch is taken.
+    /// The number of times that a side of a branch is taken.
     Side,
     /// The class or form of a variable.
     Value,

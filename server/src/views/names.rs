@@ -1,4 +1,4 @@
-//! Where a name comes from and where it is used: local variables by their facts, functions, types, macros and includes
+//! The origin of a name and its uses: local variables by their facts, functions, types, macros and includes
 //! by the translation unit.
 
 use crate::db::{self, Db, File};

@@ -114,7 +114,7 @@ struct Trying<'a> {
     item: Item<'a>,
     /// Of the whole file.
     text: &'a str,
-    /// Where the item begins in it.
+    /// The offset at which the item begins in it.
     start: u32,
     document: &'a Document<'a>,
     function: &'a Function,

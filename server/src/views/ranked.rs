@@ -102,7 +102,7 @@ fn range_is_whole(within: Span, function: &Function) -> bool {
     within == function.span
 }
 
-/// What a candidate is made by gives zeros.
+/// Returns whether the operation that makes a candidate yields zeros.
 fn structural(function: &ir::Function, candidate: &Candidate) -> bool {
     if !candidate.is_operand() {
         return zeros::structural(function, candidate.place).is_some();

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use syntax::Span;
 use thiserror::Error;
 
-/// Why a name is not renamed.
+/// The reason why a name is not renamed.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum RenameRefusal {
     #[error("only variables and parameters of a function can be renamed")]

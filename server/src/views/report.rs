@@ -35,7 +35,7 @@ pub struct Report {
 pub struct ItemRow {
     pub name: String,
     pub kind: &'static str,
-    /// Where it is another one than the report's.
+    /// The file, where it is another one than the report's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     pub line: u32,
@@ -117,7 +117,7 @@ pub struct LoopRow {
 
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct AccessRow {
-    /// Where it is another one than the item's.
+    /// The file, where it is another one than the item's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     pub line: u32,

@@ -1,7 +1,8 @@
 //! Versions on zero: offered where the author stands, with what they save, or with why not; and taken back.
 //!
-//! What is offered has been written, judged by the checker, read again and lowered; the figure in the title is of the
-//! rewritten function. Without a profile it is the share of warps with a zero from which on the version pays.
+//! Every version that is offered has been written, judged by the checker, read again and lowered; the figure
+//! in the title is that of the rewritten function. Without a profile it is the share of warps with a zero
+//! from which on the version pays.
 
 use super::model::{Action, ActionKind, Doing};
 use super::priced::{APPLY, FAST, REMOVE, SKIP, SKIP_FAST, action};
@@ -103,8 +104,8 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     found
 }
 
-/// Whether a version of the variable that is set at a place of an item would pay, in a sentence for its hover; a refusal
-/// with its reason, where that says something.
+/// Returns whether a version of the variable that is set at a place of an item would pay, in a sentence for
+/// its hover; a refusal with its reason, where that says something.
 pub fn verdict(db: &dyn Db, file: File, item: Item<'_>, at: Span) -> Option<String> {
     file.language(db)
         .c_dialect()

@@ -1,4 +1,5 @@
-//! How often the sides of branches are taken, and the hot path of a function: hints, lenses, hovers.
+//! The number of times that the sides of branches are taken, and the hot path of a function: hints, lenses,
+//! hovers.
 //!
 //! Beside the code only what surprises is told: a side that holds something and is seldom taken. Loops go on as loops do, and a side
 //! without code of its own is nothing to look at.

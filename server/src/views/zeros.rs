@@ -88,7 +88,7 @@ fn from(path: &Path, profile: &StoredProfile) -> String {
     }
 }
 
-/// Why a definition without a profile could be zero although its operands are not.
+/// Returns the reason why a definition without a profile could be zero although its operands are not.
 pub fn structural(function: &Function, span: Span) -> Option<String> {
     let reason = zeros::structural(function, span)?;
     Some(format!(

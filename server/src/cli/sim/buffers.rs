@@ -17,7 +17,7 @@ pub(in crate::cli) struct Buffer {
 }
 
 impl Buffer {
-    /// What a run left in it, if that is something else.
+    /// Returns the contents that a run left in it, if they have changed.
     pub(super) fn changed(&self, memory: &mut Memory) -> Option<Vec<u8>> {
         let now = memory.bytes(self.address, self.before.len())?.to_vec();
         (now != self.before).then_some(now)

@@ -23,7 +23,7 @@ struct Ran<'a> {
     args: &'a SimArgs,
     machine: String,
     outcome: Outcome,
-    /// By number of the buffer.
+    /// The changed contents, by number of the buffer.
     changed: Vec<(usize, &'a Buffer, Vec<u8>)>,
 }
 

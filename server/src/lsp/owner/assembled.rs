@@ -1,4 +1,4 @@
-//! What an assembler says of the code of open documents, handed to the database.
+//! Messages of an assembler about the code of open documents, handed to the database.
 
 use super::*;
 use crate::derive::figures::{Figure, Figures};

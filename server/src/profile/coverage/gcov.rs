@@ -15,7 +15,7 @@ pub struct GcovFile {
 pub struct GcovFunction {
     pub name: String,
     pub entries: u64,
-    /// By line, from 1.
+    /// The lines, from 1.
     pub lines: FxHashMap<u32, GcovLine>,
 }
 

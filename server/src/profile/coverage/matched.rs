@@ -39,7 +39,7 @@ pub(super) enum Untold {
     Uncounted,
 }
 
-/// What was not understood of the counts of a function.
+/// The parts of a function's counts that were not understood.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub(super) enum Lost {
     #[error("`{0}` is not in the counts")]
@@ -296,7 +296,7 @@ impl Scene<'_> {
         Ok(told)
     }
 
-    /// What is decided on some lines takes no way more often than all that is counted on them.
+    /// Bounds the sides of a decision: none is taken more often than all that is counted on its lines.
     fn at_most(
         &self,
         known: &mut PartlyKnown,

@@ -17,17 +17,19 @@ const DEEPEST: u32 = 200;
 /// The conditions and statements of a file.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// By place: conditions of statements and of `?:`, and what stands left of `&&` and `||`, by the place of the operator.
+    /// The conditions by place: of statements and of `?:`, and the operands left of `&&` and `||`, by the
+    /// place of the operator.
     conditions: FxHashMap<Span, Condition>,
-    /// By the place of a condition: the statements that are executed once for each time that it holds, and does not.
+    /// The statements that are executed once for each time that a condition holds, and does not, by its
+    /// place.
     sides: FxHashMap<Span, [Option<Span>; 2]>,
-    /// By the place of what decides: the labels of a switch.
+    /// The labels of each switch, by the place of its selector.
     pub(super) switches: FxHashMap<Span, Labels>,
     /// Statements without others in them.
     pub(super) simple: Vec<Span>,
     /// Operands of conditions that are decided one by one.
     decisions: FxHashSet<Span>,
-    /// By line: statements and conditions on it, and decisions.
+    /// The number of statements, conditions and decisions on each line.
     occupied: FxHashMap<u32, u32>,
     decided: FxHashMap<u32, u32>,
 }
@@ -124,7 +126,7 @@ impl Walk<'_> {
         first + 1..=last + 1
     }
 
-    /// What is inside of an expression: the conditions of `?:`, `&&` and `||`.
+    /// Collects the conditions inside of an expression: `?:`, `&&` and `||`.
     fn expression(&mut self, e: &Expr) {
         let mut found: Vec<Span> = Vec::new();
         visit::expr(e, &mut |part| {

@@ -17,7 +17,7 @@ pub(super) struct PathRecorder {
     numbers: Option<PathNumbers>,
     profile: PathProfile,
     blocks: usize,
-    /// By workgroup, warp and lane.
+    /// The walks by workgroup, warp and lane.
     walks: FxHashMap<(u64, u32, u32), Walk>,
 }
 

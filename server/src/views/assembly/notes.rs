@@ -1,5 +1,6 @@
-//! What is said of assembly without being asked: dependences that a group must not hold, registers that no frame holds,
-//! stops that cost a cycle, blocks that have more nops or cycles than they need.
+//! Notes on assembly that are given without being asked for: dependences that a group must not hold,
+//! registers that no frame holds, stops that cost a cycle, blocks that have more nops or cycles than they
+//! need.
 
 use crate::config::Level;
 use crate::db::{self, Db, File};

@@ -1,4 +1,4 @@
-//! What can be done about an innermost loop of C, each with the interval that comes of it: ask for a way of pipelining in
+//! Actions on an innermost loop of C, each with the interval that comes of it: ask for a way of pipelining in
 //! the source, promise that pointers are apart, write a condition as a value.
 //!
 //! ```text
@@ -6,7 +6,8 @@
 //! while (*s && *s != c) s++;                         `loops` and the code beside the source obey it
 //! ```
 //!
-//! What is offered has been written, read again, lowered and emitted; the numbers are of that.
+//! Every rewriting that is offered has been written, read again, lowered and emitted; its numbers are those
+//! of the result.
 
 use super::{Row, rows_of_item};
 use crate::db::{self, Db, File, Item};

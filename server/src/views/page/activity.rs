@@ -16,7 +16,7 @@ const CODE: usize = 60;
 const NOT_REACHED: &str = "The run did not come here.";
 const NOT_RUN: &str = "Nothing ran.";
 
-/// By block: the letters of the ways that a lane takes there.
+/// Returns for each block the letters of the ways that a lane takes there.
 pub(super) fn watched(function: &Function, facts: &FunctionFacts) -> FxHashMap<Block, Vec<char>> {
     let sites = sites(function, facts).into_iter();
     sites.flat_map(|site| site.blocks).collect()

@@ -288,7 +288,7 @@ fn findings(
     out
 }
 
-/// Why there are no functions.
+/// Returns the reason why there are no functions.
 fn nothing(db: &dyn Db, file: File, functions: &[FunctionPage]) -> Option<String> {
     let language = file.language(db);
     if language == Language::Ia64 {

@@ -27,7 +27,7 @@ pub struct Page {
     pub scope: String,
     /// The machine whose costs are counted with.
     pub target: String,
-    /// Why there is nothing to show of functions.
+    /// The reason why there is nothing to show of functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nothing: Option<String>,
     pub functions: Vec<FunctionPage>,
@@ -105,7 +105,7 @@ pub struct Figure {
 pub struct FunctionPage {
     pub name: String,
     pub kind: &'static str,
-    /// Where it is another one than the page's.
+    /// The file, where it is another one than the page's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     pub line: u32,
@@ -130,7 +130,7 @@ pub struct FunctionPage {
     pub values: Option<ValuesRow>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loops: Vec<LoopRow>,
-    /// Why there is no machine code.
+    /// The reasons why there is no machine code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,7 +159,7 @@ pub struct LoopCostRow {
     /// The cycles as a product.
     pub product: String,
     pub iterations: f64,
-    /// How the iterations are known.
+    /// The source of the number of iterations.
     pub worth: Worth,
     pub limited_by: &'static str,
 }
@@ -167,19 +167,19 @@ pub struct LoopCostRow {
 /// A run of the interpreter.
 #[derive(Serialize, Clone, PartialEq, Debug, Default)]
 pub struct RunRow {
-    /// Why it could not begin; the rest is empty then.
+    /// The reason why it could not begin; the rest is empty then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// The extent of the run: workgroup, warps, instructions.
     pub what: String,
-    /// Where the inputs come from.
+    /// The source of the inputs.
     pub inputs: String,
     pub seed: u64,
     /// Inputs with a value of their own.
     pub given: Vec<String>,
     /// Inputs that the seed chose.
     pub random: Vec<String>,
-    /// Why it ended before its end.
+    /// The reason why it ended before its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -225,7 +225,7 @@ pub struct LanePicture {
     pub unit: &'static str,
     /// `run` or `stride`.
     pub from: &'static str,
-    /// Where all lanes are at equal distances.
+    /// The distances of the lanes, where all are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub even: Option<EvenLanes>,
     /// Else by lane: bytes from the first sector, or from the first row of banks; `null`: it takes no part.
@@ -253,7 +253,7 @@ pub struct ActivityRow {
     pub text: String,
     /// The code there, in short.
     pub code: String,
-    /// Why there are no rows.
+    /// The reason why there are no rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<&'static str>,
     pub warp: u32,

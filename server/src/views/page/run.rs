@@ -1,8 +1,8 @@
 //! One workgroup of an entry point in the interpreter, for what a picture shows: on the described inputs, or on those that
 //! `lockstep profile --describe` prints.
 //!
-//! Where a run of ours fails on those (an index beyond a buffer, say), inputs that the seed alone chooses are tried, and the
-//! run that came further is told of. What an error interrupted is shown as far as it came.
+//! If a run of ours fails on those (an index beyond a buffer, say), inputs that the seed alone chooses are
+//! tried, and the run that came further is shown. A run that an error interrupted is shown as far as it came.
 
 use super::model::RunRow;
 use super::watch::Watch;
@@ -31,7 +31,7 @@ const MOST_NAMES: usize = 24;
 pub(super) struct Ran {
     pub(super) row: RunRow,
     pub(super) watch: Option<Watch>,
-    /// Where it ended, if before its end.
+    /// The place where it ended, if before its end.
     pub(super) ended_at: Option<Loc>,
 }
 
@@ -306,7 +306,7 @@ fn shortened(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// Why a run ended, without its place.
+/// Returns the reason why a run ended, without its place.
 fn why(error: &Error, most: u64) -> String {
     match error {
         Error::Access {

@@ -1,4 +1,5 @@
-//! What a profile says of a function's values: how many warps held zero in all lanes, and the most frequent values.
+//! The profile of a function's values: the number of warps that held zero in all lanes, and the most frequent
+//! values.
 
 use super::model::{ValueRow, ValuesRow};
 use crate::db::{self, Db, File, Item};
