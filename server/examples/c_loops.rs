@@ -1,5 +1,5 @@
-//! How much is said of the innermost loops of C files: those that have an interval, those that have a reason, and the
-//! others, with the reasons by number.
+//! The share of innermost loops of C files about which something is said: those that have an interval, those
+//! that have a reason, and the others, with the reasons by number.
 //!
 //! ```sh
 //! cargo run --release -p lockstep-server --example c_loops -- PATH... [-I DIR]... [-v]

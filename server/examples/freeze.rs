@@ -77,7 +77,7 @@ fn code(db: &Database, file: File, _: Span) -> String {
     text
 }
 
-/// What is said of a file, by aspect; a panic is said, too.
+/// Returns the statements about a file, by aspect, a panic included.
 fn said(path: &Path, aspects: &[(&'static str, Aspect)]) -> Vec<(&'static str, String)> {
     let Ok(bytes) = std::fs::read(path) else {
         return Vec::new();

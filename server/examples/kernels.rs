@@ -1,4 +1,5 @@
-//! How many of the kernels that a project's files hold are found and understood, with its headers on the path and without any.
+//! The share of the kernels in a project's files that are found and understood, with its headers on the path
+//! and without any.
 //!
 //! ```sh
 //! cargo run --release -p lockstep-server --example kernels -- [-I DIR]... [-v] [--only with|without] PROJECT...
@@ -36,7 +37,7 @@ struct Written {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Outcome {
-    /// What is not understood of it.
+    /// The parts of it that are not understood.
     Found(Vec<String>),
     Told,
     Lost,

@@ -1,4 +1,4 @@
-//! How long an editor waits: the release binary over real pipes, one line a figure.
+//! The time that an editor waits: the release binary over real pipes, one line a figure.
 //!
 //! ```sh
 //! cargo build --release -p lockstep-server && cargo run --release -p lockstep-server --example latency

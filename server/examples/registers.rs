@@ -41,7 +41,7 @@ impl Tools {
         serde_json::from_slice(&output.stdout).ok()
     }
 
-    /// What each entry of a PTX file is given.
+    /// Returns the registers that each entry of a PTX file is given.
     fn allocated(&self, file: &Path) -> BTreeMap<String, u64> {
         let made = std::env::temp_dir().join(format!("lockstep-registers-{}", std::process::id()));
         let output = Command::new(&self.ptxas)

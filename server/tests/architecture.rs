@@ -457,7 +457,7 @@ fn structures(text: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// What many files reach into is one file of ten thousand lines.
+/// A structure that many files reach into is one file of ten thousand lines.
 #[test]
 fn structures_have_few_fields() {
     let mut counted = 0;

@@ -332,7 +332,7 @@ fn runs_that_are_added_add_their_branches() {
     );
 }
 
-/// What is called and not inlined is named: its branches are not counted.
+/// Callees that are not inlined are named: their branches are not counted.
 #[test]
 fn callees_whose_branches_are_not_counted_are_named() {
     let place = Place::new("branches-callees");

@@ -1,5 +1,5 @@
-//! What C11 has, a file a feature: every function `long t_NAME(long k)` in it is what the host's compiler says, for some
-//! numbers and however the code is emitted; GNU `as` has nothing to say about the code.
+//! The features of C11, a file each: every function `long t_NAME(long k)` in it is what the host's compiler
+//! says, for some numbers and however the code is emitted; GNU `as` has nothing to say about the code.
 
 #[path = "support/command.rs"]
 mod command;
@@ -24,7 +24,7 @@ fn judged(name: &str, source: &str) {
     assembled(&place);
 }
 
-/// What was emitted last, to GNU `as`.
+/// Gives the code emitted last to GNU `as`.
 fn assembled(place: &Place) {
     let given = std::env::var("LOCKSTEP_IA64_AS");
     let program = given.as_deref().unwrap_or("ia64-linux-gnu-as");

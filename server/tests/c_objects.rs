@@ -1,5 +1,5 @@
-//! What a file of C defines, against the host's compiler: the same names for other files, objects of the same sizes that hold
-//! the same bytes, and nothing undefined that the source does not name.
+//! The definitions of a file of C, against the host's compiler: the same names for other files, objects of
+//! the same sizes that hold the same bytes, and nothing undefined that the source does not name.
 //!
 //! The assembly is that of GNU's assembler for IA-64. Where it or a compiler of C for a machine of 64 bits is missing, the
 //! tests say so and pass; continuous integration installs both.
@@ -16,7 +16,7 @@ use elf::{Kind, Symbol};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// What both make of a source; `None`: there is nobody to judge.
+/// Returns the symbols that both make of a source; `None`: there is nobody to judge.
 fn both(place: &Place, source: &str) -> Option<(Vec<Symbol>, Vec<Symbol>)> {
     let compiler = std::env::var("LOCKSTEP_CC").unwrap_or_else(|_| "cc".into());
     let there = |name: &str| Command::new(name).arg("--version").output().is_ok();

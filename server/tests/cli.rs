@@ -650,7 +650,7 @@ fn a_configuration_of_many_files_is_told_of_once() {
     assert_eq!(told.matches("warp_sise").count(), 1, "{told}");
 }
 
-/// What packages install beside the binary.
+/// The files that packages install beside the binary.
 #[test]
 fn completions_and_man_pages_are_made_from_the_command_line() {
     let bash = lockstep(&["completions", "bash"]);

@@ -1,5 +1,5 @@
-//! What options name: values for parameters and memory, items, targets, machines. A name that does not exist is an error that
-//! lists the others.
+//! Names in options: values for parameters and memory, items, targets, machines. A name that does not exist
+//! is an error that lists the others.
 
 #[path = "support/command.rs"]
 mod command;

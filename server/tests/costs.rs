@@ -26,7 +26,7 @@ fn number(value: &Value) -> f64 {
         .unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// What is known of a file, a line each, beside the text of the line.
+/// Returns the knowledge of a file, a line each, beside the text of the line.
 fn listing(path: &std::path::Path) -> String {
     let source = std::fs::read_to_string(path).expect("a fixture");
     let report = analysed(&path.display().to_string(), &[]);
@@ -586,7 +586,7 @@ fn hints_leave_out_what_the_line_says_and_what_happens_at_a_border() {
     assert_eq!(told.len(), 4, "{told:?}");
 }
 
-/// What lies one element apart, whatever its size, and one that does not.
+/// An access to elements one apart, whatever their size, and one to elements farther apart.
 const ELEMENTS: &str = "template <typename V> __global__ void move(typename V::Type* out, const typename V::Type* in) {
   int i = blockIdx.x * 256 + threadIdx.x;
   out[i] = in[2 * i];
@@ -637,7 +637,8 @@ fn members_that_take_all_between_lanes_are_no_waste() {
     assert!(told[2..].iter().all(strided), "{told:?}");
 }
 
-/// What a traversal costs is not known: no line has a share, and the function's cycles say what they leave out.
+/// The cost of a traversal is not known: no line has a share, and the function's cycles say what they leave
+/// out.
 #[test]
 fn beside_rays_no_line_has_a_share() {
     let source = |trace: &str| {

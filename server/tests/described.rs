@@ -1,5 +1,5 @@
-//! What `run`, `profile` and `check` say in the author's own terms: numbers by the types of buffers, buffers and elements
-//! by name, parameters by theirs.
+//! The output of `run`, `profile` and `check` in the author's own terms: numbers by the types of buffers,
+//! buffers and elements by name, parameters by theirs.
 
 #[path = "support/command.rs"]
 mod command;

@@ -1,6 +1,6 @@
-//! What is written for people keeps its word: each wrong example of a diagnostic's page has its finding, no right one has it, and all
-//! are understood; the schema and the README list the keys that the configuration knows; JSON.md shows the keys that `analyze` prints;
-//! the guide names files, functions and tests that exist.
+//! The documents keep their word: each wrong example of a diagnostic's page has its finding, no right one has
+//! it, and all are understood; the schema and the README list the keys that the configuration knows; JSON.md
+//! shows the keys that `analyze` prints; the guide names files, functions and tests that exist.
 
 use lockstep_server::config::{self, AnalysisConfig, Config, ViewConfig};
 use lockstep_server::db::{Database, File, Source};
@@ -20,7 +20,8 @@ const WARP_SUM: &str = "__device__ float warp_sum(float v) {
 
 const INDEX: &str = "int i = blockIdx.x * blockDim.x + threadIdx.x;";
 
-/// What stands around the examples of a page in a language: before and behind. Examples that are whole functions have none.
+/// Returns the code around the examples of a page in a language: before and behind. Examples that are whole
+/// functions have none.
 fn surroundings(code: &str, language: &str) -> (String, &'static str) {
     let (before, behind) = match (code, language) {
         ("atomic-same-address", "cuda") => (
@@ -324,8 +325,8 @@ void host(float4* out, float* in) { k<4><<<1, dim3(32, 2)>>>(out, in, 3); }
     }
 }
 
-/// What a workspace's settings name is executed in a workspace that is trusted only: VS Code reads the restricted
-/// settings of others from the user's own.
+/// Programs that a workspace's settings name are executed in a trusted workspace only: VS Code reads the
+/// restricted settings of others from the user's own.
 #[test]
 fn programs_that_settings_name_need_a_trusted_workspace() {
     let path = concat!(
@@ -408,7 +409,7 @@ fn guide() -> Vec<(String, String)> {
     pages
 }
 
-/// What stands in backticks, outside of blocks of code.
+/// Returns the words in backticks, outside of blocks of code.
 fn quoted(page: &str) -> Vec<&str> {
     let prose = page.split("\n```").step_by(2);
     prose
@@ -416,8 +417,8 @@ fn quoted(page: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a word is a path from the root of the repository: it has folders, and begins with one that is there or names a file
-/// by its extension.
+/// Returns whether a word is a path from the root of the repository: it has folders, and begins with one that
+/// is there or names a file by its extension.
 fn is_path(word: &str) -> bool {
     const EXTENSIONS: &[&str] = &[
         "c", "cu", "expected", "hlsl", "json", "md", "ptx", "rs", "s", "toml", "tsv", "txt",

@@ -1,5 +1,5 @@
-//! What editors offer while one writes: rename, completion, parameters of a call, symbols, actions that are resolved, over the
-//! protocol.
+//! Features of editors while one writes: rename, completion, parameters of a call, symbols, actions that are
+//! resolved, over the protocol.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! What is shown after any sequence of edits is what a fresh database shows of the same text: random edits of a file and
-//! of the header that it includes, in every language, with sweeps of what is kept between them.
+//! The output after any sequence of edits is that of a fresh database on the same text: random edits of a
+//! file and of the header that it includes, in every language, with sweeps of what is kept between them.
 
 use lockstep_server::db::{Database, File, Source};
 use lockstep_server::views;
@@ -31,7 +31,7 @@ const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\
 .func (.reg .f32 r) twice(.reg .f32 x)\n{\n  add.f32 r, x, x;\n  ret;\n}\n\
 .visible .entry kernel(.param .u64 out, .param .u32 n)\n{\n  .reg .pred p;\n  .reg .u32 i, m;\n  .reg .u64 a, b;\n  ld.param.u64 a, [out];\n  ld.param.u32 m, [n];\n  mov.u32 i, %tid.x;\n  setp.ge.u32 p, i, m;\n  @p bra DONE;\n  mul.wide.u32 b, i, 4;\n  add.u64 a, a, b;\n  st.global.u32 [a], i;\nDONE:\n  ret;\n}\n";
 
-/// What an edit may put in.
+/// The pieces that an edit may put in.
 const PIECES: &[&str] = &[
     "\n",
     "{",

@@ -1,5 +1,5 @@
-//! What was derived from documents that are closed again is freed: what is left of one does not grow with its length.
-//! One test alone in its process, since every allocation counts.
+//! The data derived from documents that are closed again is freed: what remains of one does not grow with its
+//! length. One test alone in its process, since every allocation counts.
 
 mod support;
 

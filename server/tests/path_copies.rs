@@ -186,7 +186,7 @@ fn counters_of_a_kernel_are_paths_of_its_source() {
     assert!(words.contains("clamp"), "{words}");
 }
 
-/// What has no place of its own is refused with the reason, and the source is never overwritten.
+/// Code without a place of its own is refused with the reason, and the source is never overwritten.
 #[test]
 fn what_can_not_be_counted_is_said() {
     let place = Place::new("refused");

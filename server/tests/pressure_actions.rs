@@ -407,8 +407,8 @@ fn what_derivatives_depend_on_is_not_broadcast() {
     assert!(refused.contains("helper lanes"), "{refused}");
 }
 
-/// Where the machine has scalar registers, uniform values of shaders go into those by a broadcast, in stages, too; elsewhere a
-/// stage has no place for them.
+/// On machines with scalar registers, uniform values of shaders go into those by a broadcast, in stages, too;
+/// elsewhere a stage has no place for them.
 #[test]
 fn shaders_broadcast_uniform_values_into_scalar_registers() {
     let place = Place::new("broadcast");

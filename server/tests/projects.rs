@@ -1,5 +1,5 @@
-//! What a project says of its files: how its build compiles them (`compile_commands.json`), and which of them include a header,
-//! on the command line and in an editor.
+//! The knowledge that a project has of its files: how its build compiles them (`compile_commands.json`), and
+//! which of them include a header, on the command line and in an editor.
 
 #[path = "support/command.rs"]
 mod command;

@@ -25,7 +25,7 @@ fn html_of(file: &str, more: &[&str]) -> String {
     text(&output)
 }
 
-/// What the page's script reads.
+/// Returns the data that the page's script reads.
 fn data(html: &str) -> Value {
     let (_, rest) = html
         .split_once("<script type=\"application/json\" id=\"data\">")

@@ -1,7 +1,8 @@
-//! What the editor shows of every function, against what happened in it: random programs of several functions in CUDA and
-//! HLSL are executed from their entry, lane by lane, by a machine that knows the generator's tree and nothing of the front
-//! end. A claim about a variable is contradicted by lanes of its scope that come to its declaration by the same calls and
-//! in the same iterations, and hold different values.
+//! The editor's claims about every function, against what happened in it: random programs of several
+//! functions in CUDA and HLSL are executed from their entry, lane by lane, by a machine that knows the
+//! generator's tree and nothing of the front end. A claim about a variable is contradicted by lanes of its
+//! scope that come to its declaration by the same calls and in the same iterations, and hold different
+//! values.
 //!
 //! `LOCKSTEP_SHOWN_PROGRAMS=N` runs N programs a language, `LOCKSTEP_SHOWN_SEED=N` starts at another seed.
 
@@ -49,7 +50,7 @@ fn open(text: &str, path: &str) -> (Database, File) {
     (db, file)
 }
 
-/// What is shown of a variable where it is declared, in the function's own rows.
+/// The fact shown for a variable where it is declared, in the function's own rows.
 struct Shown {
     function: String,
     name: String,
@@ -91,7 +92,7 @@ struct Tally {
     comparisons: u64,
 }
 
-/// What contradicts a fact.
+/// Returns the observation that contradicts a fact.
 fn contradiction(fact: &ValueFact, seen: &[(u32, Way, u32)], tally: &mut Tally) -> Option<String> {
     let setting = Setting {
         block: [GROUP, 1, 1],

@@ -1,5 +1,6 @@
-//! What is claimed of versions on zero: no gain that the code has already, none of values that are never zero, plain branches
-//! where a vote tells nothing, other permutations whole, factors without a name, and what changes said.
+//! The claims about versions on zero: no gain that the code has already, none of values that are never zero,
+//! plain branches where a vote tells nothing, other permutations whole, factors without a name, and what
+//! changes said.
 
 #[path = "support/command.rs"]
 mod command;

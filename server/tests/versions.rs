@@ -141,7 +141,7 @@ fn a_profile_gives_the_predicted_saving() {
     );
 }
 
-/// Where the cursor is on the head of a function, the best of its versions are offered, best first.
+/// On the head of a function, the best of its versions are offered, best first.
 #[test]
 fn the_head_of_a_function_offers_its_best_versions() {
     let place = Place::new("ranked");

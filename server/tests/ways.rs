@@ -1,5 +1,5 @@
-//! How often sides of branches are taken, and the hot path of a function: beside the code, above it and in hovers, from counted
-//! paths and from counts of edges.
+//! The number of times that sides of branches are taken, and the hot path of a function: beside the code,
+//! above it and in hovers, from counted paths and from counts of edges.
 
 #[path = "support/command.rs"]
 mod command;

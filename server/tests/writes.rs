@@ -41,8 +41,8 @@ fn expect(file: &str, count: usize) {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// What is written through copies of memory, through the arm of a condition, through a method that another class overrides
-/// and into a variable that outlives its call is not what it was.
+/// A variable written through copies of memory, through the arm of a condition, through a method that another
+/// class overrides or into a variable that outlives its call is not what it was.
 #[test]
 fn writes_that_are_no_assignments_by_name_count() {
     let place = Place::new("writes");
@@ -264,7 +264,7 @@ __global__ void fresh(int* o, int n) { volatile __shared__ int s; s = threadIdx.
     assert!(told.contains("without a barrier since"), "{told}");
 }
 
-/// What a class's own copy constructor and dereference write is seen.
+/// Writes by a class's own copy constructor and dereference are seen.
 #[test]
 fn copies_and_dereferences_of_objects_are_what_the_class_makes_them() {
     let place = Place::new("copies");

@@ -141,7 +141,7 @@ fn scheduling(c: &mut Criterion) {
     group.finish();
 }
 
-/// What the search adds to the time in which whole functions become code.
+/// Measures the time that the search adds to the compilation of whole functions.
 fn functions(c: &mut Criterion) {
     let table = machine::named("itanium2").expect("a table");
     let epic = table.epic().expect("explicit groups");

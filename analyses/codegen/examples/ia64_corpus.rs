@@ -1,4 +1,5 @@
-//! How much of IA-64 assembly is understood: files, instructions, those that are opaque and why, violations of groups.
+//! The share of IA-64 assembly that is understood: files, instructions, those that are opaque and why,
+//! violations of groups.
 //!
 //! With `--out DIR` the files are written there with all blocks re-bundled, for an assembler to judge.
 //!

@@ -68,7 +68,7 @@ impl Traffic {
     }
 }
 
-/// What became of the reloads of a form.
+/// Returns the outcome of the reloads of a form.
 fn reloads(function: &Fittable, made: &Made) -> Reloads {
     let mut out = Reloads::default();
     for own in &made.spilled {

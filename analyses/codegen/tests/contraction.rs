@@ -91,7 +91,7 @@ fn with_products(function: &mut Function, random: &mut Random) {
     }
 }
 
-/// What one `fma` stands for, by its value: factors, addend, and which of them is negated.
+/// The operations that one `fma` stands for, by its value: factors, addend, and which of them is negated.
 #[derive(Clone, Copy, Debug)]
 struct Fused {
     factors: [Value; 2],

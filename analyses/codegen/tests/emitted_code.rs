@@ -1,4 +1,5 @@
-//! What is emitted, by counts: code that computes the right thing may still be longer, or slower, than it was.
+//! Counts of the emitted code: code that computes the right thing may still be longer, or slower, than it
+//! was.
 //!
 //! Of random programs and of the loops in `fixtures/c/loops` the tables beside this file pin how often each instruction is printed for
 //! IA-64 and PTX, intervals and stages of the loops, groups and bundles, spilled registers, refusals, and how versions on zero

@@ -234,8 +234,8 @@ fn random_blocks_are_rebundled_and_accepted() {
     }
 }
 
-/// What is offered is executed in no more cycles, by programs whose blocks fall into each other, with groups that
-/// directives divide.
+/// The code that is offered is executed in no more cycles, in programs whose blocks fall into each other,
+/// with groups that directives divide.
 #[test]
 fn what_is_offered_is_not_slower_where_it_is_executed() {
     let (mut faster, mut same, mut slower) = (0, 0, Vec::new());

@@ -61,8 +61,8 @@ const CASES: &[(&str, &str)] = &[
 
 const ELEMENTS: usize = 48;
 
-/// What `f` leaves in `p`, which begins so many bytes behind a multiple of 16.
-/// `doubles`: so is `q`.
+/// Returns the array that `f` leaves in `p`, which begins so many bytes behind a multiple of 16. `doubles`:
+/// so is `q`.
 fn left(text: &str, n: u64, apart: u64, doubles: bool) -> Vec<u8> {
     let document = syntax::ia64::parse(text);
     let (program, problems) = Program::new(&document, text);

@@ -171,7 +171,7 @@ impl Numbers {
     }
 }
 
-/// What an execution leaves: its result, all memory, and its cycles.
+/// Returns what an execution leaves: its result, all memory, and its cycles.
 fn left(
     text: &str,
     memory: &Memory,
@@ -282,7 +282,7 @@ fn wherever_pointers_lead_all_ways_compute_the_same() {
     assert!(seen.iter().all(|&count| count > 20), "{seen:?}");
 }
 
-/// Where nothing overlaps.
+/// An iteration takes the predicted interval where nothing overlaps.
 #[test]
 fn an_iteration_takes_the_predicted_interval() {
     for case in CASES {

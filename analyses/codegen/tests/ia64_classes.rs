@@ -1,4 +1,4 @@
-//! What the processors' tables say of pairs of instructions is what their stated source says, and the simulator's own
+//! The processors' tables say of pairs of instructions what their stated source says, and the simulator's own
 //! figures are the same.
 //!
 //! The source is GCC's `itanium1.md` and `itanium2.md`: a latency by class (`define_insn_reservation`), others by pair of

@@ -1,5 +1,5 @@
-//! What is emitted is what stands in the object: GNU `objdump` lists the same bundles, the same instruction in each slot,
-//! the same nops. Judged where GNU `as` and `objdump` are found (`LOCKSTEP_IA64_AS`).
+//! The emitted text stands in the object: GNU `objdump` lists the same bundles, the same instruction in each
+//! slot, the same nops. Judged where GNU `as` and `objdump` are found (`LOCKSTEP_IA64_AS`).
 #![allow(clippy::disallowed_methods)]
 
 #[path = "support/assembler.rs"]

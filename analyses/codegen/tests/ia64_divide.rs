@@ -63,7 +63,7 @@ fn bytes(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// What `item` leaves in its first `outputs` buffers.
+/// Returns the values that `item` leaves in its first `outputs` buffers.
 fn executed(
     program: &Program,
     item: &str,

@@ -41,7 +41,7 @@ fn alone(module: &mut Module, warp_size: u32) {
     }
 }
 
-/// Whether any floating-point value of the run was no number: which one is left open.
+/// True if any floating-point value of the run was NaN: which one is left open.
 #[derive(Default)]
 struct Nans(bool, Vec<Vec<bool>>, Vec<Vec<bool>>);
 

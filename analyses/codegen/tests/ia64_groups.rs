@@ -67,7 +67,8 @@ fn theirs(said: &str) -> BTreeSet<Told> {
     out
 }
 
-/// What the table of dependencies calls the registers of programs, of the register stack and of floating-point status.
+/// Returns whether a resource of the table of dependencies is a register of programs, of the register stack
+/// or of floating-point status.
 fn is_for_programs(resource: &str) -> bool {
     let ours = ["AR", "BR%", "CFM", "FR%", "GR%", "PR", "RSE"];
     let system = ["AR[ITC]", "AR[RUC]"];

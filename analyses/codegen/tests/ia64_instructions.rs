@@ -62,7 +62,8 @@ fn joined(parts: impl IntoIterator<Item = i64>, bits: u32) -> u64 {
     })
 }
 
-/// By elements, and with what is beyond the range of signed or unsigned ones.
+/// Judges an instruction on the elements of its operands, also with results beyond the range of signed or
+/// unsigned ones.
 fn each(instruction: &str, bits: u32, of: impl Fn(i64, i64) -> i64) {
     judged(&format!("\t{instruction} r8 = r32, r33"), &|a, b| {
         let pairs = parts(a, bits).into_iter().zip(parts(b, bits));

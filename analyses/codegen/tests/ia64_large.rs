@@ -11,7 +11,7 @@ use simulate::ia64::{Arg, Limits, Memory, Program, run};
 use std::fmt::Write;
 use syntax::c_family::{Dialect, parse_text};
 
-/// What arrays hold: small numbers, none of them the same as the next.
+/// The size of the arrays, which hold small numbers, none the same as the next.
 const ELEMENTS: usize = 4096;
 
 fn number(at: usize) -> i32 {

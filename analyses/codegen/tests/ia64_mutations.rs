@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 use syntax::ia64::Document;
 
-/// What one text may take, many times what it does.
+/// The time that one text may take, many times what it does.
 const MOST: Duration = Duration::from_secs(60);
 
 fn read(text: &str) -> (Document, Listing) {
@@ -91,7 +91,7 @@ fn fixtures() -> Vec<String> {
         .collect()
 }
 
-/// What may be put anywhere.
+/// The pieces that may be put anywhere.
 const PIECES: [&str; 32] = [
     "{",
     "}",

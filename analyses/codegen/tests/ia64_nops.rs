@@ -84,7 +84,7 @@ struct Sum {
     proved: u32,
 }
 
-/// What the blocks of a text come to.
+/// Adds up the outcome for the blocks of a text.
 fn packed(text: &str, machine: &str, choice: Choice, decisions: usize, sum: &mut Sum) {
     let table = table(machine);
     let epic = table.epic().expect("explicit groups");

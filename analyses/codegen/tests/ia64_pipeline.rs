@@ -29,7 +29,7 @@ use simulate::ia64::{Arg, Limits, Memory, Program, Timing, run};
 const PAD: usize = 16;
 const WORDS: usize = 64;
 
-/// What a run leaves: the result, and memory.
+/// Returns what a run leaves: the result, and memory.
 fn executed(
     text: &str,
     seed: u64,

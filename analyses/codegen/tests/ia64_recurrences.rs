@@ -23,12 +23,12 @@ use rand::{Rng, SeedableRng};
 use simulate::ia64::Limits;
 use std::fmt::Write;
 
-/// By variable at the start of an iteration: operations on the longest way from there.
+/// The longest way to a variable, in operations, from each variable at the start of an iteration.
 type Ways = Vec<Option<u32>>;
 
 struct Generated {
     text: String,
-    /// By variable at the end of the iteration.
+    /// The ways to each variable at the end of the iteration.
     ways: Vec<Ways>,
 }
 

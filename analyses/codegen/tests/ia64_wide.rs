@@ -100,7 +100,7 @@ fn judged(seeds: std::ops::Range<u64>, all: bool) -> Vec<Judged> {
     list
 }
 
-/// How the code of a kernel is made: unpipelined first.
+/// Returns the options by which the code of a kernel is made: unpipelined first.
 fn ways(seed: u64, every: bool) -> Vec<Option<pipeline::Options>> {
     let methods: Vec<Option<Method>> = Method::EXITS
         .iter()

@@ -39,7 +39,7 @@ fn convert(text: &str) -> Edit {
     found.expect("an if in a loop").1.expect(text).edit
 }
 
-/// What an edit is refused for, that is accepted as it is, with this in the place of that.
+/// Returns the reason why an edit is refused that is accepted as it is, with this in the place of that.
 fn refused(text: &str, edit: &Edit, from: &str, to: &str) -> Violation {
     assert!(edit.1.contains(from), "no {from} in {}", edit.1);
     if let Err(why) = judged(text, edit, &str::to_owned) {

@@ -31,7 +31,7 @@ fn module(text: &str) -> Module {
     lowered.module
 }
 
-/// What a function of `n` returns for some numbers.
+/// Returns the results of a function of `n` for some numbers.
 fn results(text: &str) -> Vec<i64> {
     let module = module(text);
     let of = |n: i64| {

@@ -89,7 +89,7 @@ struct Sum {
     functions: u64,
     paths: u64,
     taken: u64,
-    /// By reason.
+    /// The refusals, by reason.
     refused: BTreeMap<String, u64>,
 }
 

@@ -22,7 +22,7 @@ fn read_back(text: &str) -> Module {
     lowered.module
 }
 
-/// What a kernel leaves behind of numbers between -4 and 4 of a type with this many bytes.
+/// Returns the bytes that a kernel leaves behind of numbers between -4 and 4 of a type with this many bytes.
 fn executed(module: &Module, bytes: usize) -> Vec<u8> {
     let mut given = Vec::new();
     for lane in 0..2 * LANES {

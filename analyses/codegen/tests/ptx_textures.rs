@@ -132,7 +132,7 @@ fn every_form_is_printed_and_taken() {
     }
 }
 
-/// What the texture is asked for when the printed code runs.
+/// Returns the requests to the texture when the printed code runs.
 fn asked(form: &str) -> Vec<(TextureOp, Vec<f64>, Option<f64>)> {
     let module = read_back(&emit(&lowered(&shader(form))).expect("it has a form"));
     let queries = Rc::new(RefCell::new(Vec::new()));

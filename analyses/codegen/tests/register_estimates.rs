@@ -58,7 +58,7 @@ impl Kernel {
     }
 }
 
-/// What each entry of a file is given, without those that spill.
+/// Returns the registers that each entry of a file is given, without those that spill.
 fn figures(tool: &Path, target: &str, file: &Path) -> BTreeMap<String, u32> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let output = Command::new(tool)

@@ -123,8 +123,8 @@ fn estimates_are_near_what_llvm_allocates() {
     }
 }
 
-/// What LLVM allocates for the kernels of a HIP file, by the last part of their names where that is one kernel's; without those
-/// that have memory of their own.
+/// Returns the registers that LLVM allocates for the kernels of a HIP file, by the last part of their names
+/// where that is one kernel's; without those that have memory of their own.
 fn allocated(file: &Path, machine: &str) -> BTreeMap<String, Registers> {
     let clang = std::env::var("LOCKSTEP_CLANG").unwrap_or_else(|_| "clang".into());
     let options = std::env::var("LOCKSTEP_HIP_OPTIONS").unwrap_or_default();

@@ -23,7 +23,7 @@ use syntax::ptx::{PtxItemKind, parse_item, split_items};
 
 const TEXTS: u64 = 150;
 
-/// What became of the functions of a text.
+/// The outcome for the functions of a text.
 #[derive(Default, Debug)]
 struct Count {
     functions: u64,

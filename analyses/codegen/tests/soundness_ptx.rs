@@ -251,7 +251,7 @@ fn assert_sound(report: &Report) {
     );
 }
 
-/// What must have been looked at, so that the test says something.
+/// Checks that enough was looked at for the test to say something.
 fn assert_plenty(report: &Report, lanes: u64, claims: u64, least: u64) {
     assert!(report.lanes >= lanes, "{} lanes", report.lanes);
     assert!(report.claims >= claims, "{} claims", report.claims);

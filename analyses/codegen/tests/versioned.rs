@@ -167,7 +167,7 @@ fn races(module: &Module, launch: &Launch, before: &interp::Outcome) -> bool {
     })
 }
 
-/// What a bound promises where nothing repeats: no version saves more. Says how often it is exact.
+/// Checks a bound where nothing repeats: no version saves more. Counts how often it is exact.
 fn bounded(seed: u64, count: &mut Bounded) {
     let mut random = Random::new(seed ^ 0xb0_0000);
     let program = program(seed, &shape(&mut random));

@@ -158,7 +158,7 @@ fn same(before: &Outcome, after: &Outcome) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a run computes an infinity or a NaN, about which the rule for zeros promises nothing.
+/// The watch for an infinity or a NaN that a run computes, about which the rule for zeros promises nothing.
 struct Infinite<'a> {
     module: &'a Module,
     found: bool,

@@ -11,8 +11,8 @@ use lockstep_facts::{Options, analyze};
 use oracle::random::{Extreme, Shape, extreme, program};
 use std::hint::black_box;
 
-/// What the machine's memory does to any pass over a function of this size: the verifier, which reads every instruction
-/// and operand once and keeps a bit or two a value.
+/// Measures the time that the machine's memory costs any pass over a function of this size: the verifier,
+/// which reads every instruction and operand once and keeps a bit or two a value.
 fn yardstick(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, values: u32, module: &Module) {
     let count = module.functions[0].values.len() as u64;
     group.throughput(Throughput::Elements(count));

@@ -89,7 +89,8 @@ impl Writer {
         head.replace('I', &format!("i{}", self.loops))
     }
 
-    /// What some threads do instead of going on, by what decides nothing else.
+    /// Writes a way by which some threads leave instead of going on, on a condition that decides nothing
+    /// else.
     fn leaves(&mut self) {
         let condition = self.pick(&["in[t] > 60 - m", "x > m + 40", "m == 20", "lane > m"]);
         let mut ways = vec!["return;", "__trap();", "{ out[t + 64] = x; __trap(); }"];
@@ -151,14 +152,14 @@ fn kernel(seed: u64) -> String {
 
 // -------------------------------------------------------------------------------------------------- the judge
 
-/// Whether threads are missing at a barrier, or lanes at an operation of the warp.
+/// True if threads are missing at a barrier, or lanes at an operation of the warp.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 struct Missing {
     barrier: bool,
     warp: bool,
 }
 
-/// How often each thread has come to each barrier of the workgroup.
+/// The number of times that each thread has come to each barrier of the workgroup.
 struct Arrivals<'a> {
     function: &'a Function,
     counts: HashMap<(Inst, u64), u32>,

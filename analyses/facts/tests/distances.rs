@@ -119,7 +119,7 @@ fn exchanges_of_a_whole_warp() {
     assert!(all("int", None, &sum, &lanes) != Class::Uniform);
 }
 
-/// What a loop of exchanges leaves is one value behind the loop, and none inside.
+/// The result of a loop of exchanges is one value behind the loop, and none inside.
 #[test]
 fn loops_of_exchanges() {
     let all = |ty: &str, threads: Option<u32>, text: &str| {

@@ -1,4 +1,5 @@
-//! How much is known: facts that an analysis could well do without contradict no execution, and are missed by its users.
+//! The precision of facts: facts that an analysis could well do without contradict no execution, and are
+//! missed by its users.
 //!
 //! Of random programs and of the fixtures' kernels the facts are counted by what they say (classes at each scope, forms, rounds
 //! of loops, strides and sectors of accesses, causes, findings, zeros, operations' costs), and the counts are pinned in tables beside
@@ -86,7 +87,7 @@ fn homes(function: &Function) -> HashMap<Value, Block> {
     function.layout.iter().flat_map(of).collect()
 }
 
-/// What is said of a function; `exactly`: with the numbers.
+/// Counts the facts of a function; `exactly`: with the numbers.
 fn count(
     module: &Module,
     number: usize,

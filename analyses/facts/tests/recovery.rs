@@ -351,7 +351,7 @@ fn objects_of_a_class_that_is_not_in_sight() {
     }
 }
 
-/// What nests too deeply to be read may still assign.
+/// Code that nests too deeply to be read may still assign.
 #[test]
 fn what_nests_too_deeply() {
     let (open, close) = ("(".repeat(240), ")".repeat(240));

@@ -205,7 +205,8 @@ fn random(random: &mut Random) -> (Problem, Vec<Way>) {
     (problem, ways)
 }
 
-/// By block: the value is there at its start on every way, with these edges evaluating.
+/// Returns for each block whether the value is available at its start on every way, with these edges
+/// evaluating.
 fn there(problem: &Problem, inserted: &dyn Fn(usize, usize) -> bool, at_entry: bool) -> Vec<bool> {
     let count = problem.successors.len();
     let mut out = vec![true; count];

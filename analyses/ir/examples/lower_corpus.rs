@@ -44,9 +44,10 @@ struct Totals {
     calls: BTreeMap<String, usize>,
     slow: Vec<(u128, String)>,
     slow_files: Vec<(u128, String)>,
-    /// By file and item: how often it was lowered as part of another file.
+    /// The number of times that an item was lowered as part of another file, by file and item.
     included: BTreeMap<(PathBuf, String), usize>,
-    /// By file, name and place: unknowns, whether there are problems, and the reasons, of the best unit.
+    /// The outcome in the best unit, by file, name and place: unknowns, whether there are problems, and the
+    /// reasons.
     best: BTreeMap<Place, Outcome>,
 }
 

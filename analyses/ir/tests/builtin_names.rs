@@ -6,7 +6,7 @@ use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use oracle::interp::{Argument, Launch, run};
 use syntax::c_family::{Dialect, parse_text};
 
-/// What a C function of a number returns.
+/// Returns the result of a C function of one number.
 fn called(source: &str, k: u64) -> i64 {
     let items = parse_text(source, Dialect::C);
     let lowered = lower_unit(&items, &LowerOptions::new(Language::C));

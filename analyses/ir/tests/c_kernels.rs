@@ -32,7 +32,7 @@ fn kernels_compute_what_the_host_compiler_computes() {
     });
 }
 
-/// What calls through pointers is only built and run by the host: the interpreter has no such calls.
+/// Kernels with calls through pointers are only built and run by the host: the interpreter has no such calls.
 #[test]
 fn wide_kernels_compute_what_the_host_compiler_computes() {
     agree("wide", setting("LOCKSTEP_WIDE_KERNELS", 300), |seed| {

@@ -45,7 +45,7 @@ fn kernel(statements: &str) -> Module {
     module
 }
 
-/// What a thread has in `r`: of its block's numbers, its lane and its block.
+/// The value that a thread has in `r`, of its block's numbers, its lane and its block.
 type Model = fn(&[i32; LANES], usize, usize) -> i32;
 
 fn judged(all: &[(&str, Model)]) {
@@ -475,7 +475,7 @@ fn numbers_are_classified() {
     }
 }
 
-/// What `s[0]` holds behind the operations of 32 lanes in any order.
+/// `s[0]` holds the same behind the operations of 32 lanes in any order.
 #[test]
 fn atomic_operations_reach_memory() {
     let all: &[(&str, &str, Model)] = &[

@@ -36,7 +36,7 @@ fn graph(random: &mut Random, count: u32) -> Function {
     b.finish()
 }
 
-/// What is reached from `starts` without entering `avoided`.
+/// Returns the blocks that are reached from `starts` without entering `avoided`.
 fn reach(
     starts: &[Block],
     avoided: Option<Block>,

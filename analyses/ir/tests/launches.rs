@@ -1,5 +1,6 @@
-//! What the launches in sight say of a kernel: the shape of its blocks and its template arguments, as the text of host code
-//! shows them. A `?` is what nothing in sight determines; what a variable holds counts only where nothing can have changed it.
+//! The facts about a kernel that the launches in sight tell: the shape of its blocks and its template
+//! arguments, as the text of host code shows them. A `?` is a value that nothing in sight determines; the
+//! value of a variable counts only where nothing can have changed it.
 
 use lockstep_ir::Language;
 use lockstep_ir::lower::c_family::{Assumed, LowerOptions, lower_unit};

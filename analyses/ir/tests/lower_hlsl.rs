@@ -253,7 +253,8 @@ fn members_of_constant_buffers_lie_in_registers_of_16_bytes() {
     }
 }
 
-/// What an intrinsic writes alone is not read before: no operand of it is a value that was never set.
+/// A variable that an intrinsic alone writes is not read before: no operand of the intrinsic is a value that
+/// was never set.
 #[test]
 fn tessellation_factors_are_rounded_into_variables() {
     for call in [

@@ -1,5 +1,5 @@
-//! What stands in memory and what is an object of its own: textures, buffers and samplers among plain members, arrays of
-//! resources, structures without end, gated forms that no machine executes.
+//! Objects in memory, and objects that are values of their own: textures, buffers and samplers among plain
+//! members, arrays of resources, structures without end, gated forms that no machine executes.
 
 use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::lower::ptx::lower_text;

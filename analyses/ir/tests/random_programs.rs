@@ -1,4 +1,4 @@
-//! What the random programs are made of: an oracle says nothing of what it never sees.
+//! The contents of the random programs: an oracle says nothing of what it never sees.
 //!
 //! Each generator's programs of some seeds are counted by construct (operators, keywords and literals of C; operations,
 //! terminators and types of the IR; sizes of arguments and launches), and the counts are pinned in a table beside this

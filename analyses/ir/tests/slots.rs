@@ -5,11 +5,11 @@ use lockstep_ir::*;
 use oracle::random::Random;
 use rustc_hash::FxHashMap;
 
-/// What a random function does with its slots: along any path, a use must receive what a machine with real
-/// variables would hold.
+/// The uses that a random function makes of its slots: along any path, a use must receive what a machine with
+/// real variables would hold.
 struct Slots {
     function: Function,
-    /// By block, in order: writes of a slot by a value, reads of a slot by a use.
+    /// The events of each block, in order: writes of a slot by a value, reads of a slot by a use.
     events: Vec<Vec<Happening>>,
 }
 

@@ -9,7 +9,8 @@ use oracle::random::Random;
 
 const WIDTH: u32 = 8;
 
-/// What a lane gets: of all lanes' first and second operands, the active lanes, and its own number.
+/// The result of a lane: a function of all lanes' first and second operands, the active lanes, and its own
+/// number.
 type Model = fn(&[i32; 8], &[i32; 8], u32, usize) -> Option<u64>;
 
 fn members(active: u32) -> impl Iterator<Item = usize> {

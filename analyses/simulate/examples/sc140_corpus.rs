@@ -1,5 +1,5 @@
-//! How much of given SC140 assembly is read and could be executed:
-//! `cargo run -p lockstep-simulate --example sc140_corpus -- FILE...`
+//! The share of given SC140 assembly that is read and could be executed: `cargo run -p lockstep-simulate
+//! --example sc140_corpus -- FILE...`
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 use simulate::sc140::{Program, Source, Unreadable};

@@ -1,6 +1,6 @@
 //! The symbols of an object file: little-endian ELF of 64 bits.
 
-/// What a symbol names.
+/// The kind of object that a symbol names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Object,
@@ -15,7 +15,7 @@ pub(crate) struct Symbol {
     pub(crate) global: bool,
     pub(crate) defined: bool,
     pub(crate) size: u64,
-    /// What the file holds of it; zeros where it holds nothing.
+    /// The bytes that the file holds of it; zeros where it holds none.
     pub(crate) bytes: Vec<u8>,
 }
 

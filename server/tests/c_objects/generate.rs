@@ -23,7 +23,7 @@ const SCALARS: [(&str, u32); 11] = [
 enum Type {
     Scalar(usize),
     Array(Box<Type>, u64),
-    /// By number of `Program::structures`.
+    /// The number of a structure in `Program::structures`.
     Structure(usize),
     Text,
     Function,

@@ -1,4 +1,4 @@
-//! What an editor shows of a profile.
+//! The view of a profile in an editor.
 
 use super::{Place, errors, fixture, lockstep};
 use lockstep_server::config::{AnalysisConfig, ViewConfig};

@@ -296,7 +296,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What the body of a loop does not change.
+    /// Returns an expression that the body of a loop does not change.
     fn bound(&mut self) -> Expr {
         match self.random.below(4) {
             0 if self.cuda() || self.entry => Expr::Thread,

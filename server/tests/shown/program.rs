@@ -57,7 +57,7 @@ pub(crate) enum Expr {
     Group,
     /// The same in all threads, and not known.
     Size,
-    /// What a buffer holds that nobody writes.
+    /// The contents of a buffer that nobody writes.
     Load(Box<Expr>),
     /// A number inside an object of a buffer.
     Member(Box<Object>, Leaf, Option<Box<Expr>>),
@@ -112,7 +112,7 @@ pub(crate) enum Code {
     Table(String, u32, Box<Expr>),
     Member(String),
     Conditional(Box<Expr>, Box<Code>, Box<Code>),
-    /// What `pick` returns.
+    /// The result of `pick`.
     Picked(Box<Expr>),
 }
 

@@ -1,6 +1,7 @@
 //! Executes a program's tree lane by lane, each with what it writes itself, and notes what every probe held.
 //!
-//! Where lanes write one address without a barrier each may read back its own value: that is the memory of globals here.
+//! If lanes write one address without a barrier, each may read back its own value: the memory of globals
+//! behaves so here.
 
 use super::program::*;
 use rustc_hash::FxHashMap;
@@ -9,21 +10,21 @@ pub(crate) const GROUP: u32 = 64;
 pub(crate) const GROUPS: u32 = 2;
 const STEPS: u32 = 20_000;
 
-/// By calls on the way and iterations around: lanes with equal ways are compared.
+/// The calls on the way and the iterations around: lanes with equal ways are compared.
 pub(crate) type Way = Vec<(u32, u32)>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// By probe: the lane of the grid, its way, and the value.
+    /// The values seen at each probe: the lane of the grid, its way, and the value.
     pub(crate) values: FxHashMap<String, Vec<(u32, Way, u32)>>,
 }
 
-/// What a buffer that nobody writes holds.
+/// Returns the contents of a buffer that nobody writes.
 fn content(index: u32) -> u32 {
     (index & 63).wrapping_mul(0x9e37_79b9) >> 7
 }
 
-/// What the object of this index in the buffer of structures of this number holds.
+/// Returns the words of the object of this index in the buffer of structures of this number.
 fn stored(number: usize, index: u32, size: u32) -> Vec<u32> {
     let first = number as u32 * 1009 + index * 271;
     (first..first + size).map(content_of).collect()

@@ -27,7 +27,7 @@ pub(crate) fn agree(place: &Place, source: &str, calls: &[(&str, Vec<i64>)]) {
     }
 }
 
-/// What the simulator returns.
+/// Returns the result of the simulator.
 pub(crate) fn simulated(assembly: &str, name: &str, given: &[&str]) -> i64 {
     let mut arguments = vec!["sim", assembly, "--item", name, "--format", "json"];
     for &one in given {

@@ -20,7 +20,7 @@ pub struct Client {
     pub others: VecDeque<Value>,
     answers: Vec<Value>,
     next: i64,
-    /// Whether requests of the server are answered.
+    /// True if requests of the server are answered.
     pub answers_requests: bool,
     pub server_requests: usize,
 }

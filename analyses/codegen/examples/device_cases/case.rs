@@ -8,11 +8,11 @@ use oracle::interp::{self, Argument, Buffer, BufferAfter, EventKind, Launch};
 use rustc_hash::FxHashMap as HashMap;
 use serde_json::{Value as Json, json};
 
-/// What a case is made of.
+/// The material of a case.
 pub(crate) struct Draft<'a> {
     pub(crate) name: String,
     pub(crate) source: &'static str,
-    /// What the interpreter runs.
+    /// The module that the interpreter runs.
     pub(crate) module: &'a Module,
     pub(crate) ptx: String,
     pub(crate) launch: Launch,
@@ -206,7 +206,8 @@ fn error_reason(error: &interp::Error) -> &'static str {
     }
 }
 
-/// What a launch leaves, or the reason why it tells nothing about hardware; `open`: though the IR leaves results open.
+/// Returns the result of a launch, or the reason why it tells nothing about hardware; `open`: though the IR
+/// leaves results open.
 pub(crate) fn executed<'m>(
     module: &'m Module,
     launch: &Launch,
@@ -444,7 +445,7 @@ fn argument(
     Ok(json!({ "bytes": hex(&bytes) }))
 }
 
-/// What a stage or kernel returns: records by `%tid.x` alone.
+/// Returns the records that a stage or kernel returns, by `%tid.x` alone.
 fn outputs(
     outcome: &interp::Outcome,
     launch: &Launch,

@@ -5,7 +5,7 @@ use crate::operations::{Operation, every, launch, numbers, open};
 use ir::*;
 use oracle::random::Random;
 
-/// Who takes part.
+/// The lanes that take part.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Part {
     All,

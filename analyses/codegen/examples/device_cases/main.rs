@@ -47,7 +47,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    /// Whether the case was kept.
+    /// Adds a case, and returns whether it was kept.
     pub(crate) fn add(&mut self, draft: Draft<'_>) -> bool {
         let source = draft.source;
         match case(draft, &mut self.blob) {

@@ -276,7 +276,8 @@ fn one(
     })
 }
 
-/// What an approximation of the hardware promises (PTX ISA: div.approx, sin, cos, tanh, ex2, lg2), and for which operands.
+/// The promise of an approximation of the hardware (PTX ISA: div.approx, sin, cos, tanh, ex2, lg2), and the
+/// operands for which it holds.
 struct Approximation {
     holds: fn(&[Type], &[u64]) -> bool,
     tolerance: Option<(f64, f64)>,
@@ -378,7 +379,7 @@ fn applied(language: Language, op: Op, types: &[Type], result: Type) -> Option<M
     frame.finish()
 }
 
-/// What the IR leaves open, and the interpreter decides in one way.
+/// Returns operations whose results the IR leaves open, and the interpreter decides in one way.
 pub(crate) fn unspecified() -> Vec<Operation> {
     let ops = [
         BinaryOp::DivSigned,

@@ -1,5 +1,5 @@
-//! Where cases come from: operations one by one, random IR, random PTX text, random CUDA and HLSL, their versions on
-//! zero, the constructs of `analyses/ir/tests/languages`, and fixtures.
+//! The sources of cases: operations one by one, random IR, random PTX text, random CUDA and HLSL, their
+//! versions on zero, the constructs of `analyses/ir/tests/languages`, and fixtures.
 
 use crate::case::{Draft, executed};
 use crate::flat::Flat;

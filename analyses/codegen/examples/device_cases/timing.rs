@@ -1,5 +1,6 @@
-//! What the second script measures against: the table of the machine, and kernels with heavy work under a factor that is
-//! often zero, before and after the version on zero, with the share of zero warps from which it is said to pay.
+//! The figures that the second script measures against: the table of the machine, and kernels with heavy work
+//! under a factor that is often zero, before and after the version on zero, with the share of zero warps from
+//! which it is said to pay.
 
 use crate::SM;
 use crate::read::{Read, read};

@@ -59,7 +59,7 @@ pub(crate) struct Watch<'m> {
     bytes: HashMap<(Space, u64, u64), ByteHistory>,
     local: HashSet<(u64, u64)>,
     epochs: HashMap<(u64, u32), (u32, u32)>,
-    /// By buffer, then by offset: the kind of what was stored there last.
+    /// The kind of the value stored last at each offset of a buffer.
     pub(crate) stored: HashMap<usize, HashMap<u64, u8>>,
     pub(crate) reasons: BTreeSet<&'static str>,
     /// A NaN was computed.
@@ -67,7 +67,7 @@ pub(crate) struct Watch<'m> {
     /// Lanes that were active together were asked for while other lanes of the warp were elsewhere: which lanes those are
     /// is the compiler's and the machine's choice.
     pub(crate) apart: bool,
-    /// By function, blocks where an undefined value decides on a way or an address.
+    /// The blocks of each function where an undefined value decides on a way or an address.
     undefined: Vec<HashSet<Block>>,
 }
 

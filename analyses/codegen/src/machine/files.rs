@@ -4,7 +4,7 @@
 //! sm_80: 31 registers a thread      gfx1030: 17 vector registers a thread and 22 scalar registers a warp
 //! ```
 //!
-//! Where there is one file, [`super::registers`] estimates it. Where there are two, the values of each that
+//! If there is one file, [`super::registers`] estimates it. Where there are two, the values of each that
 //! are live in the order of the text, and those of the vector file that are live in the order in which loads
 //! begin early, give a less exact estimate: against what LLVM 19 -O3 allocates for 151 public kernels in HIP,
 //! on gfx1030 and gfx906, read as their CUDA counterparts are written, the median error of vector registers

@@ -1,4 +1,4 @@
-//! How versions on zero rewrite their source: which operations and statements stand in the fast path.
+//! The rewritings by versions on zero: which operations and statements stand in the fast path.
 
 use super::read::read;
 use super::{Counts, generate, kind, pinned};
@@ -392,7 +392,7 @@ const STATEMENTS: &[&str] = &[
     "float r = max(x, 0.0);\nr = r * y + r * z;\nr += min(r, 1.0) * n;\no[i + 5] = r * r;",
 ];
 
-/// What a version is made of does not depend on how lines end.
+/// The parts of a version do not depend on how lines end.
 #[test]
 fn statements_around_a_zero() {
     let mut table = String::new();

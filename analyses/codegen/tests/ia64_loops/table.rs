@@ -43,7 +43,7 @@ impl Row<'_> {
         round < f64::from(*ii)
     }
 
-    /// Whether an iteration takes its share of the interval in the simulator.
+    /// Returns whether an iteration takes its share of the interval in the simulator.
     fn takes_its_interval(&self) -> bool {
         let (Some(round), Some(ii)) = (self.round, self.report.ii) else {
             return false;
@@ -160,7 +160,8 @@ fn interval(row: &Row<'_>, method: Method) -> Option<u32> {
     known.and_then(|(_, ii)| *ii)
 }
 
-/// How much less the first method's interval is than the second's, a share of it, on average; over how many loops.
+/// Returns the average share by which the first method's interval is less than the second's, and the number
+/// of loops.
 fn better(rows: &[Row<'_>], method: Method, than: Method) -> (f64, usize) {
     let gains: Vec<f64> = rows
         .iter()
@@ -230,7 +231,7 @@ fn loops_reach_their_bounds() {
     }
 }
 
-/// Where a method is asked for it does what the table of methods says of it.
+/// A method that is asked for has the properties that the table of methods states.
 #[test]
 fn methods_do_what_is_said_of_them() {
     let all = loops::loops();

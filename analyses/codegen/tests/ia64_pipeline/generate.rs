@@ -20,7 +20,7 @@ pub(crate) struct Builder {
     pointer: Virtual,
     /// Branches to labels: block, operation, label.
     jumps: Vec<(usize, usize, usize)>,
-    /// By label.
+    /// The labels, by number.
     labels: Vec<Option<u32>>,
     exits: Vec<usize>,
     latch: usize,

@@ -131,7 +131,8 @@ fn what_stands_behind_a_call_in_its_bundle_executes_only_where_it_does_not_call(
     }
 }
 
-/// What the unwinder is told: kind and instruction, in order; regions as the instruction that they begin with.
+/// Returns the directives to the unwinder: kind and instruction, in order; regions as the instruction that
+/// they begin with.
 fn unwound(text: &str, name: &str) -> Option<Vec<(String, String)>> {
     let assembler = assembler()?;
     let folder = tempfile::tempdir().expect("a folder");

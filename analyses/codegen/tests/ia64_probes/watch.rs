@@ -1,5 +1,6 @@
-//! What a run of assembly did, by what the simulator executed: entries, branches, the blocks of every activation in order, and
-//! the values of loads. Nothing here asks the code that inserts probes.
+//! The events of a run of assembly, by the instructions that the simulator executed: entries, branches, the
+//! blocks of every activation in order, and the values of loads. Nothing here asks the code that inserts
+//! probes.
 
 use crate::judge;
 use oracle::random::c::Kernel;
@@ -25,14 +26,14 @@ pub(crate) struct Activation {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
-    /// By line of a branch: executed, taken.
+    /// The number of times that the branch on each line was executed, and taken.
     pub(crate) branches: BTreeMap<u32, (u64, u64)>,
     pub(crate) activations: Vec<Activation>,
-    /// By line of a load: what it left in its register.
+    /// The values that the load on each line left in its register.
     pub(crate) values: BTreeMap<u32, Vec<u64>>,
 }
 
-/// What a statement is to the watch.
+/// The kind of a statement for the watch.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Plain,

@@ -41,7 +41,7 @@ impl Observer for Accesses<'_> {
     }
 }
 
-/// What a launch returns and leaves in memory, with its accesses.
+/// The result of a launch and the memory that it leaves, with its accesses.
 struct Run {
     outcome: interp::Outcome,
     effects: Vec<u64>,
@@ -80,7 +80,7 @@ impl Run {
 
 const KERNELS: u64 = 40;
 
-/// How often something was tried, by what and what came of it.
+/// The number of attempts, by kind and outcome.
 pub(crate) type Tally = BTreeMap<(String, String), u32>;
 
 /// Counters that may wrap around below the width of `int`, for which there is no proof.

@@ -1,4 +1,4 @@
-//! What the checkers of packets and of expanded loops say where one thing is wrong.
+//! The verdicts of the checkers of packets and of expanded loops where one thing is wrong.
 
 use super::print::operation;
 use super::random::{Case, counted};
@@ -150,7 +150,7 @@ struct Planned {
 }
 
 impl Planned {
-    /// Whether the function with these pieces does what it did, by execution.
+    /// Returns whether the function with these pieces does what it did, by execution.
     fn computes_the_same(&self, pieces: &Pieces<Quad>) -> bool {
         let mut function = self.case.function.clone();
         let limits = pipeline::Limits::default();

@@ -33,7 +33,7 @@ fn locate(allocation: &Allocation) -> impl Fn(Name) -> Locations + '_ {
     }
 }
 
-/// What a function does to all arguments of its case, one operation after the other.
+/// Returns the effect of a function on all arguments of its case, one operation after the other.
 fn expected(case: &Case) -> Vec<(u32, Vec<u8>)> {
     let run = |arguments: &Vec<u32>| {
         let found = run_in_order(&case.function, &case.memory, arguments, LIMIT);

@@ -207,7 +207,7 @@ pub fn words(operation: &Operation) -> u32 {
     1 + u32::from(wide)
 }
 
-/// Whether it accesses memory or the frame.
+/// Returns whether an operation accesses memory or the frame.
 pub fn is_access(opcode: Opcode) -> bool {
     use Opcode::{Ld, Ldq, Lds, Ldsq, St, Stq, Sts, Stsq};
     matches!(opcode, Ld | Ldq | St | Stq | Lds | Ldsq | Sts | Stsq)

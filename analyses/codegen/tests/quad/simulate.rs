@@ -204,7 +204,7 @@ struct InPackets<'f> {
     places: &'f [Register],
     registers: Registers,
     storage: Storage,
-    /// When the value of each piece of storage is there.
+    /// The cycle at which the value of each piece of storage is available.
     ready: [u64; 34],
     packets: u64,
     stalls: u64,

@@ -45,7 +45,7 @@ fn is_instruction(line: &str) -> bool {
     text.ends_with(';') && text.starts_with(|c: char| c.is_ascii_lowercase() || c == '@')
 }
 
-/// How many registers of a prefix are declared by `.reg .type %x<n>` before a line.
+/// Returns the number of registers of a prefix that are declared by `.reg .type %x<n>` before a line.
 fn declared(lines: &[String], at: usize, prefix: &str) -> u32 {
     let wanted = format!("{prefix}<");
     let found = lines[..at].iter().rev().find_map(|line| {

@@ -27,7 +27,7 @@ pub(crate) fn assembler() -> Option<PathBuf> {
     found
 }
 
-/// What the assembler says in explicit mode.
+/// Returns the messages of the assembler in explicit mode.
 #[allow(dead_code)]
 pub(crate) fn assembled(assembler: &Path, text: &str) -> String {
     let folder = tempfile::tempdir().expect("a folder");

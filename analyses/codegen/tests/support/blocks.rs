@@ -70,7 +70,7 @@ pub(crate) fn random(rng: &mut StdRng, count: usize) -> String {
     out
 }
 
-/// What the function leaves: its memory and its result, and the cycles that it took.
+/// Returns what the function leaves: its memory and its result, and the cycles that it took.
 pub(crate) fn executed(
     name: &str,
     text: &str,

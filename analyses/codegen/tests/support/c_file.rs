@@ -85,7 +85,7 @@ impl CFile {
         )
     }
 
-    /// Where a part of the text begins, in the item.
+    /// Returns the offset of a part of the text in the item.
     pub(crate) fn at(&self, part: &str) -> u32 {
         self.text.rfind(part).expect(part) as u32 - self.start
     }

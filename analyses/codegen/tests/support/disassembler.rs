@@ -1,4 +1,4 @@
-//! What GNU `objdump` makes of an object: bundles with their templates, and instructions.
+//! The listing of an object by GNU `objdump`: bundles with their templates, and instructions.
 
 use super::assembler::into_object;
 use std::path::Path;
@@ -25,8 +25,8 @@ impl Listed {
     }
 }
 
-/// What `objdump -d` beside this assembler lists of the text's object, and what the assembler said. A disassembler that does
-/// not work is an error of the installation, and no empty list.
+/// Returns the listing of the text's object by the `objdump -d` beside this assembler, and the assembler's
+/// messages. A disassembler that does not work is an error of the installation, and no empty list.
 pub(crate) fn disassembled(assembler: &Path, text: &str) -> (String, Vec<Listed>) {
     let folder = tempfile::tempdir().expect("a folder");
     let object = folder.path().join("x.o");
@@ -51,7 +51,7 @@ pub(crate) fn disassembled(assembler: &Path, text: &str) -> (String, Vec<Listed>
 }
 
 #[allow(dead_code)]
-/// How many nops the text comes to, and what the assembler said.
+/// Returns the number of nops in the text's object, and the assembler's messages.
 pub(crate) fn nops(assembler: &Path, text: &str) -> (String, usize) {
     let (said, listed) = disassembled(assembler, text);
     (said, listed.iter().filter(|one| one.is_nop()).count())

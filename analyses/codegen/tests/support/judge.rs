@@ -18,7 +18,7 @@ pub(crate) fn module_of(text: &str, name: &str) -> Module {
         .module
 }
 
-/// What the reference interpreter makes of the kernel.
+/// Returns the outcome of the kernel in the reference interpreter.
 #[allow(dead_code)]
 pub(crate) fn interpreted(kernel: &Kernel, module: &Module) -> oracle::interp::Outcome {
     let expected = ran(kernel, module);
@@ -91,7 +91,7 @@ fn ran(kernel: &Kernel, module: &Module) -> oracle::interp::Outcome {
     oracle::interp::run(module, &launch)
 }
 
-/// What assembly made of the kernel leaves; `Err`: what is not allowed happened.
+/// Returns the outcome of assembly made of the kernel; `Err`: the violation that happened.
 pub(crate) fn simulated(
     kernel: &Kernel,
     name: &str,
@@ -122,7 +122,7 @@ pub(crate) fn simulated(
     Ok((outcome, left))
 }
 
-/// Whether assembly made of the kernel leaves what the interpreter left; `Err`: what differs.
+/// Checks that assembly made of the kernel leaves what the interpreter left; `Err`: the difference.
 #[allow(dead_code)]
 pub(crate) fn agrees(
     kernel: &Kernel,

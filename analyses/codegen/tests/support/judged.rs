@@ -1,4 +1,5 @@
-//! What a random function does and how often, and the judge of texts that are rewritten.
+//! The results of a random function and the executions of its parts, and the judge of texts that are
+//! rewritten.
 
 use super::read::Read;
 use facts::paths::{PathGraph, PathNumbers, PathProfile, Walk};

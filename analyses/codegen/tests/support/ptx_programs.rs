@@ -14,8 +14,8 @@ pub(crate) fn kernel(text: &str) -> Option<Module> {
         .find(|module| module.functions[0].kind == FunctionKind::Kernel)
 }
 
-/// Whether another text computes the same for sure: what other code does, the time, the order of atomics and who meets where
-/// may be another.
+/// Returns whether another text certainly computes the same: the results of other code, the time, the order
+/// of atomics and the lanes that meet may differ.
 pub(crate) fn is_settled(text: &str, module: &Module) -> bool {
     let settled = module.functions.iter().all(|function| {
         let mut ops = function.insts.values().map(|data| &data.op);

@@ -26,7 +26,7 @@ pub(crate) fn find() -> Option<PathBuf> {
     found
 }
 
-/// What the assembler says of a text that it does not take.
+/// Returns the message of the assembler about a text that it does not take.
 pub(crate) fn judge(tool: &Path, target: &str, text: &str) -> Result<(), String> {
     code(tool, target, "-O0", text).map(|_| ())
 }

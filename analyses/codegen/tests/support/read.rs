@@ -12,7 +12,7 @@ use syntax::preprocess::{Unit, preprocess_text};
 
 pub(crate) struct Read {
     pub(crate) unit: Unit,
-    /// Where each item begins and ends.
+    /// The beginning and the end of each item.
     pub(crate) parsed: Vec<(u32, u32, ParsedItem)>,
     pub(crate) items: Vec<Arc<ParsedItem>>,
     pub(crate) environment: Environment,

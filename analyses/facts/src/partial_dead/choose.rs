@@ -1,6 +1,6 @@
 //! The joins that a statement is moved past.
 //!
-//! Where there are few, all sets of them are walked. Otherwise the search begins once with the set that the
+//! If there are few, all sets of them are walked. Otherwise the search begins once with the set that the
 //! equations propose and once with the empty set, and takes joins in and out as long as that pays.
 
 use super::paths::Bits;

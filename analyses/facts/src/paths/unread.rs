@@ -8,7 +8,7 @@
 //! effects needs them where its own result is needed. A path that ends with an edge goes on in another one: what is live there
 //! is needed for the lower bound, and not for the upper one. So of code without loops both are the exact count.
 //!
-//! Where edges alone were counted, the paths that must have been taken determine some executions; the others
+//! If edges alone were counted, the paths that must have been taken determine some executions; the others
 //! may have been read or not.
 //!
 //! Linear in the instructions on all paths that were taken. Stores to private memory count as effects.

@@ -18,7 +18,7 @@
 //! other, nor with reads in a loop around both (a counter that is polled). Writes collide where their values certainly differ, and not
 //! with reads of what the reader has just written itself, unless with another value.
 //!
-//! Where a workgroup's size is not known along an axis, 32 threads (fewer where these would leave an array)
+//! If a workgroup's size is not known along an axis, 32 threads (fewer where these would leave an array)
 //! stand for it along the first axis that the program asks for, and one thread along the others. The walk
 //! stops after `LANE_STEPS` values of lanes; findings until then hold.
 

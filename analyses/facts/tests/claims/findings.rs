@@ -1,4 +1,5 @@
-//! What findings must not say, and its neighbours, of which they must: the same kernel twice, with one word between them.
+//! Kernels on which findings must be silent, and their neighbours, on which they must not be: the same kernel
+//! twice, with one word between them.
 
 #[path = "findings/arrays.rs"]
 mod arrays;

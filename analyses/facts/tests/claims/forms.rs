@@ -151,7 +151,8 @@ fn bounds_of_operations() {
     }
 }
 
-/// What is computed twice from the same is the same, and what lanes of a warp count alike.
+/// A value computed twice from the same operands is the same, and so are values that lanes of a warp count
+/// alike.
 #[test]
 fn the_same_in_all_lanes() {
     let all = |body: &str| {

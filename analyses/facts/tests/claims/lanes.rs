@@ -19,7 +19,7 @@ fn facts_of(body: &str, width: Option<u32>) -> FunctionFacts {
     functions_with(&text, Dialect::Cuda, &with).swap_remove(0).1
 }
 
-/// What is said of the only branch on a condition.
+/// Returns the facts of the only branch on a condition.
 fn branch(condition: &str, width: Option<u32>) -> BranchFact {
     let mut facts = facts_of(&format!("if ({condition}) o[n] = t;"), width);
     assert_eq!(facts.branches.len(), 1, "{condition}");

@@ -1,5 +1,5 @@
-//! What an analysis must see to tell one kernel from the next: equal expressions, arrays behind pointers, lanes of a number,
-//! branches that certainly part a block, rounds that an instantiation counts.
+//! Distinctions that an analysis must make to tell one kernel from the next: equal expressions, arrays behind
+//! pointers, lanes of a number, branches that certainly part a block, rounds that an instantiation counts.
 
 use super::source::{cuda, functions};
 use facts::{Class, Code, Tier, diagnose};
@@ -19,7 +19,7 @@ fn tells(text: &str, code: Code) -> bool {
     told(text).iter().any(|(told, _)| *told == code)
 }
 
-/// What is computed twice of the same operands is one value, whatever computes it.
+/// Values computed twice from the same operands are one value, whatever computes them.
 #[test]
 fn equal_expressions_are_equal() {
     for (expression, other) in [

@@ -1,5 +1,5 @@
-//! How often loops run, by counting: random heads `for (i = start; i ? limit; i = step(i))` and their like with the test behind
-//! the body, over the numbers that a kernel may be given.
+//! The trip counts of loops, by counting: random heads `for (i = start; i ? limit; i = step(i))` and their
+//! like with the test behind the body, over the numbers that a kernel may be given.
 
 use super::source::functions;
 use oracle::random::Random;

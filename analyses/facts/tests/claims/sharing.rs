@@ -1,5 +1,5 @@
-//! How lanes share the rounds of loops, rows of memory, and a warp's exchanges: each finding beside its neighbours that are
-//! right.
+//! Lanes that share the rounds of loops, rows of memory, and a warp's exchanges: each finding beside its
+//! neighbours that are right.
 
 use super::source::functions;
 use facts::{Code, FindingReason};
@@ -53,7 +53,7 @@ fn rounds_that_lanes_share() {
     }
 }
 
-/// What the lanes of a warp read in the rounds of a loop are whole rows, or not.
+/// The addresses that the lanes of a warp read in the rounds of a loop are whole rows, or not.
 #[test]
 fn rows_that_are_read_in_whole() {
     let told = |head: &str, place: &str| {

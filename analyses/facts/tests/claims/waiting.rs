@@ -1,4 +1,5 @@
-//! Who waits for whom: lanes that end, lanes that wait elsewhere, tiles, and what a device function leaves to its callers.
+//! Lanes that wait for others: for lanes that end, for lanes that wait elsewhere, for tiles, and device
+//! functions that leave it to their callers.
 
 use super::source::functions;
 use facts::{Code, FindingReason};
@@ -134,7 +135,7 @@ fn tiles_that_are_torn() {
     }
 }
 
-/// What differs only as far as an argument does is the caller's.
+/// A value that differs only as far as an argument does is the caller's business.
 #[test]
 fn arguments_that_differ() {
     let told = |parameters: &str, body: &str| {
@@ -254,7 +255,7 @@ fn comparisons_with_numbers_of_an_instantiation() {
     assert!(told("", "20"));
 }
 
-/// What was written last counts, where nothing that may be there is written behind it.
+/// The last value written counts, where nothing that may go to the same place is written behind it.
 #[test]
 fn places_that_are_overwritten() {
     let told = |writes: &str| {
@@ -282,7 +283,8 @@ fn loops_without_a_way_back() {
     assert!(told("if (o[t + v++] == 3) break;"));
 }
 
-/// What a thread begins with is in its limit, too: each goes as many rounds, with all others of its block.
+/// A limit may contain the number that a thread begins with: each goes as many rounds, with all others of its
+/// block.
 #[test]
 fn ranges_that_move_with_the_thread() {
     let told = |first: &str, limit: &str, step: &str| {
@@ -312,7 +314,8 @@ fn ranges_that_move_with_the_thread() {
     assert!(told("a + own", "min(b + own, n)", "per"));
 }
 
-/// What one thread writes, or all add to, misses nothing of those that end before, where that thread is not among them.
+/// A value that one thread writes, or to which all add, lacks nothing from threads that end before, where
+/// that thread is not among them.
 #[test]
 fn what_those_that_end_would_not_have_written() {
     let told = |ends: &str, write: &str| {

@@ -1,4 +1,5 @@
-//! What the facts of a module claim, spelled out as things that lanes can contradict, and where each is to be looked at.
+//! The claims of a module's facts, spelled out as statements that lanes can contradict, and the places where
+//! each is to be looked at.
 
 use super::form::{self, Multiple, Setting};
 use super::nest::{self, Cycle, EdgeEffect};
@@ -8,7 +9,7 @@ use oracle::interp::Launch;
 use rustc_hash::FxHashMap;
 use std::fmt;
 
-/// Where a claim is made.
+/// The place of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Place {
     Definition(Value),
@@ -76,16 +77,16 @@ pub(crate) struct FunctionClaims {
     pub(crate) definition: Vec<Vec<u32>>,
     pub(crate) used: FxHashMap<(u32, u32), Vec<u32>>,
     pub(crate) edge: FxHashMap<(u32, u32), Vec<u32>>,
-    /// By block: variables that are read there, with the values of earlier blocks that they hold.
+    /// The variables that are read in each block, with the values of earlier blocks that they hold.
     pub(crate) bindings: Vec<Vec<(Value, Vec<u32>)>>,
     pub(crate) branch: Vec<Option<u32>>,
-    /// By cycle.
+    /// The claim on the trip count of each cycle.
     pub(crate) trip: Vec<Option<u32>>,
     pub(crate) loops: Vec<Option<LoopFact>>,
     pub(crate) access: Vec<Option<AccessFact>>,
     pub(crate) cycles: Vec<Cycle>,
     pub(crate) effects: Vec<Vec<EdgeEffect>>,
-    /// By block and edge: which way it is (equal target and arguments), and the arguments.
+    /// The ways of each block's edges (equal target and arguments), and the arguments.
     pub(crate) edges: Vec<Vec<(u64, Vec<Value>)>>,
     pub(crate) targets: Vec<Vec<Block>>,
     /// The parameter's number, of values that are parameters of a block other than the entry.
@@ -322,7 +323,7 @@ impl Claims {
         list
     }
 
-    /// What is not uniform has a cause, and what is has none.
+    /// Checks that a value that is not uniform has a cause, and one that is has none.
     fn explained(&mut self, function: u32, value: Value, fact: &ValueFact, place: &str) {
         let uniform = fact.uniform_at == Some(Scope::Dispatch);
         if uniform != (fact.cause == Cause::None) {

@@ -5,8 +5,8 @@
 //! v: Uniform over Subgroup  +  lane 0 holds 4, lane 1 holds 5 in one iteration   ->   a violation, shrunk
 //! ```
 //!
-//! What it cannot see: claims about values that no run reaches, symbolic coefficients, and machines that reconverge
-//! otherwise where warp operations depend on it.
+//! The examination does not see claims about values that no run reaches, symbolic coefficients, and machines
+//! that reconverge otherwise where warp operations depend on it.
 
 pub(crate) mod claims;
 pub(crate) mod fixed;

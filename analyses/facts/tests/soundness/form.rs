@@ -1,7 +1,7 @@
 //! Reads `ValueFact::form` as a person would, and says what it fixes in a given launch: a sum of products of integers,
 //! coordinates of the lane, and names. A name is known when the launch fixes it (block and grid dimensions).
 
-/// What a lane knows of itself.
+/// A coordinate of a lane: what it knows of itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Coordinate {
     Thread(u8),

@@ -15,11 +15,11 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Violation {
     pub(crate) claim: Claim,
-    /// What was seen, for people.
+    /// The observation, for people.
     pub(crate) seen: String,
 }
 
-/// What was looked at, in the order of `NAMES`.
+/// The number of claims examined, in the order of `NAMES`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) counts: [u64; NAMES.len()],
@@ -73,9 +73,10 @@ struct Frame {
     values: Vec<u64>,
     /// The edge by which each lane came to its block.
     came_by: Vec<(u32, u32)>,
-    /// When the function was entered.
+    /// The time at which the function was entered.
     entered: Vec<u64>,
-    /// By cycle and lane: the count of repetitions, and a number that is equal for lanes that entered together.
+    /// The count of repetitions by cycle and lane, and a number that is equal for lanes that entered
+    /// together.
     counts: Vec<(u64, u64)>,
 }
 
@@ -84,7 +85,8 @@ pub(crate) struct Judge<'m> {
     module: &'m Module,
     claims: &'m Claims,
     launch: &'m Launch,
-    /// Whether the facts' strides hold for this shape: the rows of a workgroup are whole warps, or were known.
+    /// True if the facts' strides hold for this shape: the rows of a workgroup are whole warps, or were
+    /// known.
     shape_known: bool,
     by_history: bool,
     compared: Vec<bool>,

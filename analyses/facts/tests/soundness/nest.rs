@@ -8,13 +8,13 @@ use ir::{Block, Function};
 #[derive(Debug)]
 pub(crate) struct Cycle {
     pub(crate) header: Block,
-    /// By block.
+    /// True for the blocks of its body.
     pub(crate) body: Vec<bool>,
     /// The cycles around it, outermost first.
     pub(crate) around: Vec<usize>,
 }
 
-/// What an edge does to the counters of a lane that takes it.
+/// The effect of an edge on the counters of a lane that takes it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EdgeEffect {
     pub(crate) enters: Vec<usize>,
@@ -86,7 +86,7 @@ pub(crate) fn cycles(function: &Function) -> Vec<Cycle> {
     found
 }
 
-/// By block, then by edge in the order of `Terminator::edges`.
+/// Returns the effects of each block's edges, in the order of `Terminator::edges`.
 pub(crate) fn edge_effects(function: &Function, cycles: &[Cycle]) -> Vec<Vec<EdgeEffect>> {
     function
         .blocks

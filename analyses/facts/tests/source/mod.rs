@@ -61,7 +61,7 @@ pub(crate) fn functions_with(
     found
 }
 
-/// What the declaration of `D` says, in the function that has one.
+/// Returns the class of the declaration of `D`, in the function that has one.
 pub(crate) fn class(text: &str, dialect: Dialect) -> Class {
     class_with(text, dialect, &Options::default())
 }

@@ -300,7 +300,7 @@ fn lanes_exchange() {
     }
 }
 
-/// What the special registers hold, in blocks of 4 x 2 x 3 threads in a grid of 3 x 2.
+/// The special registers hold these numbers in blocks of 4 x 2 x 3 threads in a grid of 3 x 2.
 #[test]
 fn special_registers_are_of_the_launch() {
     type Held = fn([u32; 3], [u32; 2]) -> u32;

@@ -272,7 +272,7 @@ fn arrays_of_an_open_length_may_be_chosen_from() {
     assert_eq!(told("12"), Some(false));
 }
 
-/// What a loop accesses at known indices, too, a compiler keeps in registers.
+/// A compiler also keeps in registers the elements that a loop accesses at known indices.
 #[test]
 fn arrays_that_a_loop_also_names_are_not_said_to_be_in_memory() {
     let of = |elements: u32, least: &str| {

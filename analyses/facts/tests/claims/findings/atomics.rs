@@ -135,7 +135,8 @@ fn leaders_among_those_that_vote() {
     ));
 }
 
-/// What goes wrong is counted, when nothing does, by nobody; what a type that is not known holds is not judged.
+/// A counter of failures is incremented by nobody when nothing fails; a counter of a type that is not known
+/// is not judged.
 #[test]
 fn counters_of_failures_and_of_unknown_types() {
     let of = |ty: &str, name: &str| {
@@ -166,7 +167,7 @@ fn one_lane_by_the_number_in_the_grid() {
     assert!(counted("id / 32 % 2"));
 }
 
-/// Who calls a function tells how many lanes come to its atomic operation.
+/// The callers of a function determine how many lanes come to its atomic operation.
 #[test]
 fn counters_in_functions_are_their_callers() {
     let told = |guard: &str| {
@@ -211,7 +212,7 @@ fn lanes_that_take_turns_in_a_tile_of_open_width() {
     assert!(told("keys[i] == next"));
 }
 
-/// What an exchange expected and found, one lane has exchanged: it alone goes on there.
+/// One lane has made an exchange that found what it expected: that lane alone goes on there.
 #[test]
 fn the_lane_whose_exchange_was_made() {
     let told = |condition: &str| {

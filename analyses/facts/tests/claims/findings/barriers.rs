@@ -1,4 +1,4 @@
-//! Who comes to a barrier or takes part in a warp operation.
+//! The threads that come to a barrier or take part in a warp operation.
 
 use super::{kernel, reasons, tells};
 use crate::source::functions;
@@ -384,7 +384,8 @@ fn tiles_of_a_width_that_a_build_chooses() {
     assert!(of("constexpr int WARPS = 2;", "warp / WARPS"));
 }
 
-/// What a function out of sight is given by reference stays what it was, argument by argument.
+/// A variable that a function out of sight is given by reference is taken to stay what it was, argument by
+/// argument.
 #[test]
 fn members_of_unknown_types_leave_rows_alone() {
     let rows = |call: &str| {
@@ -512,7 +513,7 @@ fn whole_tiles_of_the_grid() {
     assert!(barrier("blockIdx.x * 256 + threadIdx.x * 2", "256"));
 }
 
-/// What threads have when they leave a loop in one round is as uniform as it was in it.
+/// The values that threads have when they leave a loop in one round are as uniform as they were in it.
 #[test]
 fn counts_behind_whole_rounds() {
     let barrier = |end: &str| {
@@ -547,7 +548,7 @@ fn lanes_of_a_segment_come_together() {
     assert!(told("t", 4));
 }
 
-/// What a function leaves in an array of the thread's own may be the same in all threads.
+/// The contents that a function leaves in an array of the thread's own may be the same in all threads.
 #[test]
 fn barriers_behind_what_private_memory_holds() {
     let told = |value: &str| {

@@ -401,7 +401,7 @@ fn rounds_side_by_side_around_another_loop() {
     assert!(!told("i * 16 + j + r * 4"));
 }
 
-/// What lies in private memory is known where something that differs between lanes is written to it.
+/// The contents of private memory are known where something that differs between lanes is written to it.
 #[test]
 fn loops_that_private_memory_ends() {
     let told = |first: &str| {

@@ -1,4 +1,4 @@
-//! What observers see: iteration vectors that are a lane's own, whatever the other lanes do.
+//! Tests of the views of observers: iteration vectors that are a lane's own, whatever the other lanes do.
 
 use super::*;
 use rustc_hash::FxHashMap;

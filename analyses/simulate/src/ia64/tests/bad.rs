@@ -1,4 +1,5 @@
-//! What is wrong is told with its line: violations of groups, faults, bundles that no template holds, limits.
+//! Tests of errors, each reported with its line: violations of groups, faults, bundles that no template
+//! holds, limits.
 
 use super::*;
 

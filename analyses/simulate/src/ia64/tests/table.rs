@@ -40,8 +40,8 @@ const PARALLEL: &str = "two numbers in a floating-point register";
 const LATER: &str = "of later processors, and not emitted";
 const OTHER_SET: &str = "goes on in another instruction set";
 
-/// What the simulator has not, and the reason: opcodes, kinds of branches, or forms of an opcode that it has. A line may be
-/// taken out, none added.
+/// Operations that the simulator lacks, and the reason: opcodes, kinds of branches, or forms of an opcode
+/// that it has. A line may be taken out, none added.
 const NOT_SIMULATED: &[(&str, &str)] = &[
     ("br.ia", OTHER_SET),
     ("bsw", SYSTEM),
@@ -95,7 +95,7 @@ struct Line<'a> {
     text: &'a str,
     mnemonic: Mnemonic,
     table: Inst,
-    /// Why the table does not know it.
+    /// The reason why the table does not know it.
     opaque: Option<String>,
     op: Op,
     slot: Slot,
@@ -193,7 +193,7 @@ fn the_simulator_and_the_table_agree_on_every_opcode() {
     assert_eq!(missing, known, "not simulated");
 }
 
-/// What the table leaves out or adds is a problem that is found.
+/// Omissions and additions of the table are found.
 #[test]
 fn a_table_that_says_something_else_is_found() {
     let text = "x:\n\tadd r14 = r15, r16 ;;\n\t(p9) shladd r14 = r15, 2, r16 ;;\n\t(p9) ld8.c.clr r14 = [r15], r16 ;;\n\
@@ -326,7 +326,7 @@ fn refused(text: &str, found: &mut Found) {
     }
 }
 
-/// What both say without executing it: slots, the access, the kind of branch.
+/// Compares what both say of an instruction without executing it: slots, the access, the kind of branch.
 fn described(line: &Line<'_>, found: &mut Found) {
     let table = &line.table;
     let slot = match table.unit {
@@ -422,7 +422,7 @@ fn described(line: &Line<'_>, found: &mut Found) {
     }
 }
 
-/// What matters beside the registers that operands name.
+/// The effects that matter beside the registers that operands name.
 #[derive(Default)]
 struct Seen {
     changed: FxHashSet<Reg>,

@@ -1,4 +1,4 @@
-//! What goes wrong is told with its line, and nothing hangs or panics.
+//! Tests of errors, each reported with its line; nothing hangs or panics.
 
 use super::*;
 use rand::rngs::StdRng;

@@ -4,7 +4,7 @@
 //! {xmpy f32 = f32, f33  setf.sig f33 = r15}   MFI by its types; in this order MFI M| and the next group goes on
 //! ```
 //!
-//! Where the instructions of every group take the slots that were counted for them, the layout is done.
+//! If the instructions of every group take the slots that were counted for them, the layout is done.
 //! Otherwise the ends of all groups are chosen anew by the slots that they take in order: the fewest for each
 //! of the three places in a bundle where a group may end, from group to group.
 

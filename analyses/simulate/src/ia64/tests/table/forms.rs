@@ -239,7 +239,7 @@ pub(super) fn is_predicable(mnemonic: Mnemonic) -> bool {
     !(unconditional || counted && matches!(mnemonic.opcode(), O::Br | O::Brl))
 }
 
-/// How registers are drawn.
+/// The way in which registers are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Draw {
     /// All different.

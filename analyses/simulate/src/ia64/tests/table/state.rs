@@ -11,7 +11,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-/// Where the memory lies, and its bytes.
+/// The address of the memory, and its bytes.
 pub(super) const BASE: u64 = 0x1_0000;
 const BYTES: usize = 128;
 
@@ -293,7 +293,7 @@ impl State {
     }
 }
 
-/// What became of an instruction.
+/// The outcome of an instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Executed {
     pub(super) next: Result<Next, FaultKind>,
