@@ -62,7 +62,7 @@ const fn may(wrap: Wrap) -> bool {
 }
 
 fn products(function: &Function) -> Vec<Product> {
-    // Uses by instructions of the product's own block; `None`: by something else, too.
+    // The uses by instructions in the product's own block; `None` if something else uses it, too.
     let mut uses: Vec<Option<SmallVec<[Inst; 4]>>> =
         vec![Some(SmallVec::new()); function.values.len()];
     let mut home: Vec<Option<ir::Block>> = vec![None; function.insts.len()];

@@ -218,7 +218,8 @@ fn parameter_of(function: &Function, value: Value) -> Option<(SmolStr, bool)> {
         1 => "",
         _ => ["", ".x", ".y", ".z"].get(usize::from(axis) + 1).copied()?,
     };
-    // A dispatch index of workgroups of one thread along an axis is the group's; its other axes tell.
+    // If workgroups have one thread along an axis, a dispatch index is the group's; the index along its other
+    // axes decides.
     let kind = |one: Value| match function.defining(one).map(|d| &d.op) {
         Some(Op::Special(special)) => Some(std::mem::discriminant(special)),
         _ => None,

@@ -220,7 +220,7 @@ impl Walk<'_, '_> {
                     || self.positive(from, &lanes);
                 same.then_some(lanes)
             }
-            // The high part that is cut off is the same in all lanes where nothing is carried into it.
+            // The high part that is cut off is the same in all lanes if nothing is carried into it.
             Op::Convert(Convert::Truncate) => {
                 let lanes = self.of(data.args[0], depth)?;
                 let bits = engine.function.ty(value).bits();
@@ -306,7 +306,7 @@ fn binary(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Lanes> {
             if below && a.values.iter().all(|&v| v >= 0) {
                 return Some(each(a, b, EXACT, |x, _| x.rem_euclid(by)));
             }
-            // The unknown part is left a multiple of the unit, and nothing is carried into it.
+            // The unknown part remains a multiple of the unit, and nothing is carried into it.
             let left = (by as u64).is_multiple_of(a.unit) && is_below_unit(a);
             left.then(|| a.clone())
         }

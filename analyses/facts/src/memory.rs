@@ -282,7 +282,7 @@ fn by_form(
                 offset.wrapping_add(form.constant_part())
             })
             .collect();
-        // A sum that is taken not to wrap in 32 bits does when its lanes are this far apart.
+        // A sum that is assumed not to wrap in 32 bits does wrap if its lanes are this far apart.
         let far = |&at: &i64| at.abs_diff(addresses[0]) >= 1 << 31;
         (!form.assumed || !addresses.iter().any(far)).then_some(addresses)
     };
@@ -606,7 +606,7 @@ fn padded(addresses: &[i64], set: Lanes, bytes: i64) -> Vec<Vec<i64>> {
         return Vec::new();
     };
     let own = [row, row / 2, row / 4];
-    // A row holds as many elements as a quarter of the banks at least; what is shorter is a structure.
+    // A row has at least as many elements as a quarter of the banks; anything shorter is a structure.
     let rows = own.into_iter().filter(|&own| own >= BANKS);
     rows.map(|row| {
         let longer =

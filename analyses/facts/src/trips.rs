@@ -110,7 +110,7 @@ fn exit(engine: &Engine<'_>, l: LoopId, block: Block) -> Option<(Exit, Vec<Value
     else {
         return None;
     };
-    // The exit is decided once an iteration: in the header, or where every way back passes.
+    // The exit is decided once an iteration: in the header, or where every back edge passes.
     let first = block == header;
     let last = engine.flow.predecessors[header]
         .iter()
@@ -333,7 +333,7 @@ fn linear_bound(engine: &Engine<'_>, test: &Test, induction: &Induction) -> Opti
     let distance = (limit - first) * step.signum() + i128::from(held);
     let whole = distance.max(0);
     let rounds = (whole + step.abs() - 1) / step.abs() + i128::from(!test.first);
-    // Two constants are the author's own bound, whatever else ends the loop; so is a small one.
+    // Two constants are the author's own bound, whatever else ends the loop; a small bound is one as well.
     let constant = from.0 == from.1 && to.0 == to.1;
     let most = if constant { MOST } else { SMALL };
     // Behind the body the first test is of the second round.
@@ -418,7 +418,7 @@ fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
         false => i64::try_from(scale.apply(i128::from(first))).ok(),
     };
     let count = |first: i64, limit: i64| {
-        // A shift rounds a negative number down, and an unsigned one is no negative number.
+        // A shift rounds a negative number down, and an unsigned number is never negative.
         if first < 0 && matches!(scale, Scale::Divided(_)) {
             return None;
         }
@@ -438,8 +438,8 @@ fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
     }
     use IntCondition::*;
     let (from, to) = (engine.cells[start].range, engine.cells[test.limit].range);
-    // The end of an interval bounds the rounds where all of it comes to the limit: unsigned numbers below zero are the largest,
-    // and a limit that is to be met is passed by.
+    // The end of an interval bounds the rounds if every value in it comes to the limit: unsigned numbers
+    // below zero are the largest ones, and a limit tested for equality can be passed by.
     let bounded = match (scale, test.kind) {
         (Scale::Divided(_), GreaterSigned) => from.0 >= 0 || limit >= Some(0),
         (Scale::Divided(_), GreaterEqualSigned) => from.0 >= 0 || limit >= Some(1),

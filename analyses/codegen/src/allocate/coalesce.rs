@@ -37,7 +37,7 @@ pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
         roots: (0..count as u32).collect(),
         meets: vec![FxHashSet::default(); count],
     };
-    // Only what a move names is ever merged with another: who meets whom is asked of those alone.
+    // Only registers named by a move are ever merged, so interference is computed for those alone.
     let mut related = EntitySet::with_len(count);
     let undecided = function.blocks.iter().filter(|one| one.cycles.is_empty());
     for (to, from) in undecided
@@ -50,7 +50,8 @@ pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
     let mut moves: Vec<(f64, u32, Virtual, Virtual)> = Vec::new();
     for (at, block) in function.blocks.iter().enumerate() {
         let mut walk = live.walk(function, at as u32);
-        // What one iteration leaves to the next first: a copy there waits in every recurrence that it is part of.
+        // Copies of values that one iteration leaves to the next come first: a copy there lengthens every
+        // recurrence that it is part of.
         let latch = function
             .successors(at as u32)
             .iter()

@@ -47,7 +47,8 @@ pub(crate) fn colour<T: Target>(
         }
         let file = &files[graph.files[value as usize]];
         let open = |register: T::Register| T::units(register).all(|unit| !taken[unit]);
-        // What a move joins is best in one register; single units are taken from the end, so that wide places stay whole.
+        // Registers joined by a move best share one register; single units are taken from the end, so that
+        // wide places stay whole.
         let moved =
             graph.moved[value as usize]
                 .iter()

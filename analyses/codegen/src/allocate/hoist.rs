@@ -28,7 +28,8 @@ pub(super) fn hoist<T: Target>(function: &mut Function<T>) {
             writes[one.0 as usize] += 1;
         }
     }
-    // Arguments are written in front of everything, and what is decided may be by anything.
+    // Arguments are written in front of everything, and a register with a fixed place may be written by
+    // anything.
     let decided = function.pinned.iter().map(|(one, _)| one);
     for one in function
         .parameters

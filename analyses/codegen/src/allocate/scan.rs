@@ -95,7 +95,7 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval
         one.start = one.start.min(at);
         one.end = one.end.max(at);
     }
-    // Positions: 2k where operation k reads, 2k + 1 where it writes; the parameters arrive in front.
+    // Positions: operation k reads at 2k and writes at 2k + 1; the parameters arrive in front.
     let mut first = 1u32;
     for (at, block) in function.blocks.iter().enumerate() {
         let count = block.operations.len() as u32;
@@ -311,7 +311,8 @@ pub(super) fn scan<T: Target>(
         };
         let costs =
             |register: T::Register| away(register).map(|one| cost(&one.interval)).sum::<f64>();
-        // Registers of its own class in the order in which they were given, then those that others take a part of.
+        // First the registers of its own class in the order in which they were given, then those that share a
+        // part with others.
         let alike = active
             .iter()
             .filter(|one| one.file == number)

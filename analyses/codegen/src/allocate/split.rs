@@ -55,7 +55,8 @@ pub(crate) fn before_alone<T: Target>(function: &Function<T>) -> Vec<Option<u32>
         }
     }
     for (at, before) in out.iter_mut().enumerate() {
-        // The function's start leads to its first block, and a block that stands behind is not yet cut.
+        // The function's start leads to its first block, and a predecessor that stands behind a block is not
+        // cut yet.
         *before = before.filter(|&before| at > 0 && (before as usize) < at);
     }
     out
@@ -152,7 +153,8 @@ pub(crate) fn cuts(
         holder = holder.filter(|_| stays(at, u32::MAX));
         leaving.known.insert(block, holder);
     }
-    // By loop, the register that it goes on with: that of its own, or one that holds the value in front of it already.
+    // The register with which each loop goes on: its own stand-in, or one that already holds the value in
+    // front of the loop.
     let mut same: Vec<u32> = (0..loops.len() as u32).collect();
     let resolved = |same: &[u32], mut stand_in: u32| {
         while let Some(&next) = same.get(stand_in as usize)
@@ -202,7 +204,7 @@ pub(crate) fn split<T: Target>(
         let mut cuts = cuts.iter().peekable();
         let mut own = around[block].iter_mut();
         let mut out = Vec::new();
-        // Operations of the function that was given stand in their order among those that were put around them.
+        // The function's own operations keep their order among those that were put around them.
         let mut row = own.next();
         let mut passed = row.as_ref().map_or(0, |row| row.before.len());
         let operations = std::mem::take(&mut function.blocks[block].operations);
@@ -237,7 +239,7 @@ pub(crate) fn split<T: Target>(
                 here.now = operation.clone();
             }
             out.push(operation);
-            // What stood behind it stays behind the new stores, which use no register of theirs.
+            // The operations behind it stay behind the new stores, which use no registers of theirs.
             here.after.splice(0..0, behind.iter().cloned());
             out.extend(behind.iter().cloned());
             let later = here.after.len() - behind.len();

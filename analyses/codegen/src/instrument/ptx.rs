@@ -43,7 +43,7 @@ pub fn instrument(function: &Function, first: usize) -> Instrumented {
             continue;
         };
         let statement = function.insts[inst].loc;
-        // A register that holds what another one computed is written by another statement.
+        // A register that holds the result of another one is written by another statement.
         let own = statement.site == Site(0)
             && statement.span.start <= binding.loc.span.start
             && binding.loc.span.end <= statement.span.end;

@@ -362,7 +362,8 @@ impl<'a> Maker<'a> {
             // A pointer keeps its type.
             None if self.is_pointer(variable) => self.value(one, None, taken),
             None => return Err(Refusal::Types),
-            // What is converted to the variable's type beside the variable is converted as by the assignment.
+            // An operand that is converted to the variable's type together with the variable is converted as
+            // by the assignment.
             Some((to, _)) if !to.is_integer() || number.is_some_and(Number::is_integer) => {
                 self.value(one, None, taken)
             }

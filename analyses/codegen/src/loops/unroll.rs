@@ -285,7 +285,7 @@ fn plain(source: &Source<'_>, statement: &Stmt, body: &Stmt) -> Result<(), Refus
     if source.in_macro(statement.span) || !text.starts_with("for") {
         return Err(Refusal::Macro);
     }
-    // What a line comment ends would swallow what follows; a macro may hold a part of the head.
+    // A line comment would swallow the text behind it; a macro may hold a part of the head.
     let head = Span::new(statement.span.start, body.span.start);
     let meets = |used: &Span| used.start < head.end && head.start < used.end;
     if source.macros.iter().any(meets) {

@@ -159,7 +159,8 @@ pub fn most_registers(gpu: &Gpu, threads: u32, lanes: u32, blocks: u32) -> u32 {
         occupancy(gpu, need).blocks >= blocks
     };
     let most = gpu.count(Key::ThreadRegisters);
-    // One warp's share of a scheduler's part of the file is a whole number of units, and so is what a thread gets.
+    // The registers of a warp, in a scheduler's part of the file, are a whole number of units, and so are
+    // those of a thread.
     let unit = (gpu.count(Key::RegisterUnit) / lanes.max(1)).max(1);
     let steps = (1..=most / unit).rev().map(|units| units * unit);
     let all = std::iter::once(most).chain(steps);

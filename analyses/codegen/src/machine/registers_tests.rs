@@ -55,7 +55,7 @@ fn values(count: usize) -> Estimate {
 fn what_is_needed_is_allocated_whatever_the_budget() {
     let (few, many) = (values(12), values(60));
     assert_eq!((few.needed, many.needed), (16, 64));
-    // Below the first step registers cost nothing; a kernel that is at a step does not go beyond it.
+    // Below the first step registers cost nothing; a kernel that has reached a step does not go beyond it.
     assert!(few.allocated > few.needed && few.allocated <= 32, "{few:?}");
     assert_eq!(many.allocated, 64);
     assert_eq!(many.within(48), 64);

@@ -109,7 +109,8 @@ fn limits_of_each_kind() {
         (2, 64, vec![Warps, Registers])
     );
     assert_eq!(of("sm_86", need(1024, 32, 0)), (1, 32, vec![Warps]));
-    // 48 KiB and the reserved KiB: three in 164, two in 100, two in the 96 of sm_70, which reserves nothing.
+    // 48 KiB and the reserved KiB: three fit in 164, two in 100, two in the 96 of sm_70, which reserves
+    // nothing.
     assert_eq!(of("sm_80", need(256, 32, 49152)), (3, 24, vec![Shared]));
     assert_eq!(of("sm_86", need(256, 32, 49152)), (2, 16, vec![Shared]));
     assert_eq!(of("sm_70", need(256, 32, 49152)), (2, 16, vec![Shared]));

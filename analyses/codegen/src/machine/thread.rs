@@ -27,7 +27,7 @@ impl Epic {
                 unit: Unit::Integer,
             }
         });
-        // What a test of a value in front of others costs: it waits for the value, and is mispredicted now and then.
+        // The cost of testing a value first: the test waits for the value, and is mispredicted now and then.
         machine.simple = self.cycles(Work::Branch) + f64::from(self.of(Issue::Load)) + MISPREDICTED;
         machine
     }

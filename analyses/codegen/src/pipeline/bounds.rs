@@ -223,7 +223,8 @@ fn positive_cycle<P: Packer>(
             }
         }
         last?;
-        // Where what came last leads back into itself a cycle is known long before all rounds are over.
+        // If the walk backwards from the operation changed last never ends, a cycle is known long before all
+        // rounds are over.
         if round > 0 && round.is_multiple_of(EARLY) && winds(graph, &place, &through, last?) {
             break;
         }

@@ -218,7 +218,7 @@ fn values<T: Counted>(
         let Some(writer) = writer else { continue };
         let readers = (0..).zip(body);
         let readers = readers.filter(|(_, one)| reads(one).iter().any(is));
-        // A read in front of the write, or by its own operation, is of the iteration before.
+        // A read in front of the write, or by the writing operation itself, sees the iteration before.
         let readers = readers.map(|(at, _)| (at, u32::from(at as usize <= writer)));
         let readers: Vec<(u32, u32)> = readers.collect();
         let initial = readers.iter().any(|&(_, later)| later > 0);
@@ -384,7 +384,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             let mut all = self.plan.body.iter();
             all.position(|one| writes(one).contains(&Name::Virtual(value)))
         };
-        // What it reads was written in front of it in this iteration, or in the one before.
+        // Its operands were written in front of it in this iteration, or in the one before.
         let read = |value: Virtual| match writer(value) {
             Some(at) if at >= number => self.name(value, iteration - 1),
             _ => self.name(value, iteration),
@@ -460,7 +460,8 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         let start = |number: usize| i64::from(plan.schedule.start[number]);
         let interval = i64::from(ii);
         let numbers = 0..plan.body.len();
-        // In front: enough iterations for one time through the kernel, and how often it is passed.
+        // In front of the loop: the test whether the iterations suffice for one pass through the kernel, and
+        // the number of passes.
         let [few, left, rest, passes] = [T::GUARD, T::GENERAL, T::GENERAL, T::GENERAL]
             .map(|class| self.function.register(class));
         let (compare, holds) = T::is_less(few, count, ahead + copies);

@@ -57,7 +57,8 @@ pub fn varied<P: Packer>(
         let free = table.first_free(operation, earliest);
         // Nor does one that had none before.
         let at = free.unwrap_or_else(|| earliest.max(before[operation] + 1));
-        // Who is in the way: of the resource the one that matters least, of the dependences all that are broken.
+        // The operations in the way: of those that take the resource the one that matters least, of the
+        // dependences all that are broken.
         while !table.is_free(operation, at) {
             let other = table.least(operation, at, &rank)?;
             debug_assert_ne!(start[other], UNPLACED, "what stands in a slot has a place");
@@ -237,7 +238,8 @@ impl<'g, P: Packer> Table<'g, P> {
         if let Some(reserved) = &self.reserved {
             let row = &self.rows[slot];
             let alone = |gone: u32| reserved.admits_for(slot, operation as u32, gone);
-            // Best one that makes room by itself, and of those one whose units are plenty: it finds another place.
+            // The best operation is one that makes room by itself, and among those one whose units are
+            // plenty, as it finds another place.
             let by_rank = |other: &&u32| {
                 let other = **other as usize;
                 (std::cmp::Reverse(self.scarce[other]), rank[other])

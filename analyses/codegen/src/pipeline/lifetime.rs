@@ -330,7 +330,8 @@ impl<'g, P: Packer> State<'g, P> {
         };
         let by = cycles - 1 - (last_slot + shift) % cycles;
         let delta = shift + by - (first + shift + by) / cycles * cycles;
-        // Where all others stay or move up by whole stages, of which there are no fewer, no other value lives shorter.
+        // If all other operations stay or move up by whole stages, and the stages do not become fewer, no
+        // other value lives shorter.
         let up = delta >= 0 || self.schedule.start.len() == 1;
         let moved_stages = (last + delta) / cycles + 1;
         let more = moved_stages - i64::from(stages);

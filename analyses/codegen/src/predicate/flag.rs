@@ -58,7 +58,7 @@ pub fn convert<T: Counted + Arithmetic>(
         .filter(|one| one.branch() == Some(Branch::Counted))
         .cloned();
     let latch = latch.ok_or(Unconvertible::Endless)?;
-    // Control falls through from the first block, which gets all operations, to the one behind the latch.
+    // Control falls through from the first block, which gets all operations, to the block behind the latch.
     let mut follow = (region.header..).zip(&region.blocks);
     if follow.any(|(expected, &block)| expected != block) {
         return Err(Unconvertible::Endless);
@@ -186,7 +186,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
 
     /// An operation of a piece that executes under a condition.
     fn guarded(&mut self, mut operation: Operation<T>, condition: Virtual) {
-        // What reads a flag executes always, and what it made is moved under the condition.
+        // An operation that reads a flag always executes, and its result is moved under the condition.
         let flags = operation
             .reads()
             .filter(|&one| Some(one) != operation.predicate);

@@ -314,7 +314,7 @@ fn attempt<T: Predicated>(
         .map(|&side| body(function, side))
         .collect::<Result<_, _>>()?;
     let added: usize = bodies.iter().map(|side| side.len()).sum();
-    // The other side's operations come behind: what they read at their start must not change.
+    // The operations of the other side follow, and the values that they read at their start must not change.
     let order = [(1, no, 0), (0, yes, 1)];
     for (number, guard, other) in order {
         let Some(side) = found.sides[number] else {

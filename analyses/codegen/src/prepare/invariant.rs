@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 pub(super) fn hoist(function: &mut Function) {
     let mut forest = LoopForest::new(&ControlFlow::new(function));
-    // Blocks that were there when it was made: nothing but a new block in front of a loop changes where control goes.
+    // The number of blocks when the forest was made: only a new block in front of a loop changes it.
     let mut blocks_then = function.blocks.len();
     for header in headers(function) {
         if function.blocks.len() != blocks_then {
@@ -51,7 +51,8 @@ pub(super) fn hoist(function: &mut Function) {
                 }
             }
         }
-        // Constants are written where they are used; they must stand in front of what is moved all the same.
+        // Constants are written where they are used, but they must stand in front of the moved operations all
+        // the same.
         if moved.is_empty() {
             continue;
         }

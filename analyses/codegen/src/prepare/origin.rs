@@ -165,7 +165,8 @@ fn escapes(function: &Function, entries: &Entries, alone: &mut FxHashSet<Root>) 
             values.iter().for_each(|&value| leave(value, true));
         }
     }
-    // What may be this variable's address or another one: an access through it tells of neither.
+    // Values that may be the address of this variable or of another one: an access through such a value
+    // determines neither.
     for (value, known) in from.iter() {
         let Some(root) = *known else { continue };
         let itself = match root {

@@ -88,7 +88,7 @@ pub fn fold(
                 let Some(there) = position[edge.block] else {
                     continue;
                 };
-                // An edge back to the head enters the part before the check: it leaves the region.
+                // An edge back to the head enters the part before the check, so it leaves the region.
                 if edge.block == head {
                     continue;
                 }
@@ -158,7 +158,8 @@ impl Folded {
             Some(known) => return Some(known),
             None => {}
         }
-        // Outside of the region, or in a block of it that is not reached yet (then an operand of nothing reached).
+        // The value is defined outside of the region, or in a block of it that is not reached yet (and is
+        // then an operand of nothing reached).
         match function.defining(value).map(|data| &data.op) {
             Some(Op::Const(bits)) => Some(Known::Constant(*bits)),
             _ => Some(Known::Copy(value)),

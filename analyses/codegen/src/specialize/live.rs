@@ -65,7 +65,7 @@ pub fn live(
         for &inst in region.insts(function, block) {
             members.insert(inst);
             let data = &function.insts[inst];
-            // A load that nothing uses is not of the candidate's making: it stays, and may fault.
+            // A load without a use was not made useless by the candidate: it stays, and may fault.
             let idle = || !data.results.iter().any(|result| original.contains(result));
             if data.op.has_effect() || matches!(data.op, Op::Load(_)) && idle() {
                 out.kept.insert(inst);

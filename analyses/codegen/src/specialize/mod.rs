@@ -229,7 +229,7 @@ impl<'a> Context<'a> {
                     continue;
                 }
                 let cycles = self.costs.inst(function, inst) * self.weights[block];
-                // What the zero keeps from being reached is not executed in the original either.
+                // Blocks that the zero keeps from being reached are not executed in the original either.
                 if reached {
                     model.region += cycles;
                     slots += self.costs.slots(function, inst) * self.weights[block];

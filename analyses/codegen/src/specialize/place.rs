@@ -49,7 +49,8 @@ pub fn place(function: &Function, block: Block, members: &[Value]) -> Option<Pla
         .iter()
         .rposition(|inst| need.contains(inst))
         .map_or(0, |last| last + 1);
-    // What costs nothing stands before the check, so that it need not be carried out of the region.
+    // Operations that cost nothing stand before the check, so that their values need not be carried out of
+    // the region.
     need.extend(
         insts
             .iter()

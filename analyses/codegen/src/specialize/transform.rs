@@ -239,7 +239,7 @@ impl Work {
                 }
             }
         }
-        // A name that nothing reads behind the region does not keep a value alive there.
+        // A name that nothing reads behind the region does not keep its value alive there.
         let outside: FxHashSet<Block> = outside.into_iter().collect();
         let (head, own) = (self.head, &self.own);
         self.out.bindings.retain_mut(|binding| {
@@ -272,7 +272,7 @@ impl Work {
             self.blocks.insert(block, copy);
         }
         let first = self.blocks[&self.head];
-        // Names first: an edge backwards brings values that are defined later in the order.
+        // Names first: a back edge passes values that are defined later in the order.
         for &block in &blocks {
             let copy = self.blocks[&block];
             if block != self.head {

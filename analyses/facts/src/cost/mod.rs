@@ -158,7 +158,7 @@ impl Arms<'_, '_> {
             sum += total;
             most = most.max(total);
         }
-        // Lanes that have left a loop wait for the whole rest of an iteration of the others.
+        // Lanes that have left a loop wait for the whole rest of the other lanes' iteration.
         let lost = if leaves_loop { most } else { sum - most };
         Lost {
             cycles: lost + self.machine.reconverge,

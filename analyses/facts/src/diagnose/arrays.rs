@@ -98,8 +98,8 @@ fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
     // Elements among which lone accesses, and those of loops, are chosen by selects.
     const SELECTS: u32 = 64;
     const SELECTS_IN_LOOPS: u32 = 4;
-    // The same where the loop accesses the array at known indices as well, which keeps it in registers (by what ptxas 13.5
-    // makes of arrays of 8 and 16 elements for sm_75 to sm_120).
+    // The same limit if the loop also accesses the array at known indices, which keeps it in registers
+    // (measured with ptxas 13.5 on arrays of 8 and 16 elements for sm_75 to sm_120).
     const SELECTS_BESIDE: u32 = 16;
     let Op::Alloca { size, .. } = cx.function.insts[one.alloca].op else {
         return None;
@@ -121,7 +121,7 @@ fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
         _ => known && elements > SELECTS,
     };
     let (tier, place) = match (cx.function.language, in_memory) {
-        // Drivers of shaders may as well keep a small one in registers that they access by number.
+        // Drivers of shaders may well keep a small array in registers that they access by number.
         (Language::Hlsl, _) => (Tier::Warning, ArrayPlace::ThreadMemory),
         (_, true) => (Tier::Warning, ArrayPlace::LocalMemory),
         (_, false) => (Tier::Hint, ArrayPlace::Selects),
@@ -189,12 +189,12 @@ fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
         let given = function.parameters.iter().position(|parameter| {
             !passed.is_empty() && passed.iter().all(|v| parameter.values.contains(v))
         });
-        // The members of one parameter, beside each other as they were passed: a kernel's lie in constant memory, and what
-        // a function of the device is given is a finding of its caller.
+        // The members of one parameter, side by side as they were passed: a kernel's parameters lie in
+        // constant memory, and those of a device function are a finding of its caller.
         let one = given
             .filter(|_| matches!(function.kind, FunctionKind::Kernel | FunctionKind::Device))
             .is_some_and(|given| *parameter_of.entry(alloca).or_insert(given) == given);
-        // A large parameter of the kernel that is copied because somebody out of sight may change it.
+        // A large parameter of the kernel is copied because code out of sight may change it.
         let copied = data.args[1..].iter().all(|&value| {
             let read = function.defining(value).map(|data| &data.op);
             matches!(read, Some(Op::Load(access)) if access.space == Space::Constant)
@@ -275,7 +275,7 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value, at: Block) -> bool {
             return false;
         }
         match cx.function.values[value].def {
-            // Where callers pass literals it is known; where they do not, it is their finding.
+            // If callers pass literals the index is known; if they do not, it is their finding.
             ValueDef::Param(block, _)
                 if block == cx.function.entry() && cx.function.kind == FunctionKind::Device => {}
             ValueDef::Param(block, number) => {
@@ -432,7 +432,7 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
         return false;
     };
-    // What is asked to be unrolled is unrolled to its bound, with a test before each copy.
+    // A loop with a request is unrolled up to its bound, with a test before each copy.
     let mut asked = function.loops.iter();
     let asked = asked.any(|one| one.header == header && one.unroll.is_some());
     let most = if asked { ROUNDS } else { SHORT };
@@ -455,7 +455,8 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     });
     exits.any(|&exit| {
         let terminator = &function.blocks[exit].terminator;
-        // Of conditions that must all hold one is enough to end the loop, where every round comes to it.
+        // If several conditions must all hold, one suffices to end the loop, provided that every round comes
+        // to it.
         let stays = matches!(terminator, Terminator::Branch { then, .. } if forest.contains(own, then.block));
         let always = cx.flow.predecessors[header].iter().all(|&back| {
             !forest.contains(own, back) || cx.dominators().dominates(exit, back)

@@ -199,7 +199,7 @@ fn sources(
             ValueDef::Result(inst, _) => {
                 let data = &function.insts[inst];
                 match data.op {
-                    // What lies in an array of the thread's own is known no better than the array as a whole.
+                    // An element of the thread's own array is known no better than the array as a whole.
                     Op::Load(access) if access.space == Space::Local => found.lanes = true,
                     // Slots of a counter are given out one after the other.
                     Op::Atomic(..) if is_uniform(facts, data.args[0]) => found.lanes = true,

@@ -204,7 +204,8 @@ fn in_every_round(cx: &Context<'_>, access: &AccessFact) -> bool {
 type Together<'a> = (&'a str, Value, Option<i64>, Option<Block>);
 
 fn used_with<'a>(cx: &Context<'_>, access: &'a AccessFact) -> Together<'a> {
-    // What has no name is told by where its address begins; a descriptor is often fetched again for each access.
+    // An access without a name is identified by the beginning of its address; a descriptor is often fetched
+    // again for each access.
     let mut base = access.address;
     let fetched = loop {
         match cx.function.defining(base) {

@@ -39,8 +39,8 @@ impl Partial {
         let mut controlled_alive = EntityVec::with_len(SmallVec::new(), count);
         let quiet = ending_quietly(cx);
         let ends = ending_without_waiting(cx, scope);
-        // Without the edges by which lanes end: `if (t == 0) { if (n == 1) return; .. } barrier();` keeps no lane away
-        // that still runs.
+        // The graph without the edges by which lanes end: `if (t == 0) { if (n == 1) return; .. } barrier();`
+        // keeps no lane away that still runs.
         let fails = failing(cx);
         let (flow, post_dominators) = not_failing(cx, &fails);
         let mut running = flow.clone();
@@ -57,7 +57,8 @@ impl Partial {
             let divergent = selector.is_some_and(|value| !cx.uniform(value, branch, scope))
                 && !together::decides_for_all(cx, branch, scope);
             let ended = |target: Block| {
-                // Lanes that skip a block on their way to a common end do not return early: they should have come.
+                // Lanes that skip a block on their way to a common end do not return early: they should have
+                // come to it.
                 let apart = stop.is_none_or(|stop| target != stop && quiet[stop]);
                 apart && ends[target] && scope != Scope::Quad
                     || quiet[target] && scope <= Scope::Subgroup
@@ -75,7 +76,8 @@ impl Partial {
             }
             ending.extend(targets.iter().filter(|&&t| ended(t)).map(|&t| (branch, t)));
         }
-        // A loop without its exits would have no end at all: the head's or the end's stay, or one behind which lanes go on.
+        // A loop without its exits would never end: the exits of its header and of its latches stay, or one
+        // behind which lanes go on.
         let forest = cx.forest();
         let regular =
             |header: Block, from: Block| from == header || flow.successors[from].contains(&header);

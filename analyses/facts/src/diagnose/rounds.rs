@@ -64,7 +64,7 @@ pub(super) fn as_many_in_all_lanes(cx: &Context<'_>, header: Block) -> bool {
             parts && forest.contains(own, block) && leaves(block)
         })
         .collect();
-    // What no round changes: the lanes that it keeps out go no round at all, as behind an `if`.
+    // A condition that no round changes: lanes that it keeps out execute no round at all, as behind an `if`.
     let is_guard = |compare: Value| {
         let args = cx.function.defining(compare).map(|data| &data.args);
         args.is_some_and(|args| {

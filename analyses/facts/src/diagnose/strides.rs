@@ -41,7 +41,8 @@ pub(super) fn by_the_group(cx: &Context<'_>, header: Block, compare: Value) -> b
                         return false;
                     };
                     if cx.flow.position[before] < cx.flow.position[header] {
-                        // Where the lanes begin does not matter: the warp walks on together. Floats may be meant.
+                        // The positions at which lanes begin do not matter: the warp walks on together.
+                        // Floats may be intended.
                         return matches!(compare.op, Op::IntCompare(_))
                             || begins_apart(cx, header, number);
                     }

@@ -109,7 +109,7 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
     if !matches!(cx.function.kind, FunctionKind::Kernel) {
         return;
     }
-    // Pure operations whose leaves are parameters and constants, by the first operation that computes the same.
+    // The first of the pure operations that compute the same value from parameters and constants.
     let mut first: FxHashMap<Value, Value> = FxHashMap::default();
     let mut computed: FxHashMap<(String, Vec<Value>), Value> = FxHashMap::default();
     // What compilers fold.
@@ -194,7 +194,8 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
             let needed = needed(cx, &partial);
             (partial, needed)
         });
-        // One thread of the workgroup computes it once already; what an assertion asks for is not compiled without them.
+        // A value that one thread of the workgroup computes is computed once already; operands of assertions
+        // alone are not compiled without them.
         if !needed.contains(&result) || convergence::in_one_lane(cx, partial, block) {
             continue;
         }
@@ -229,7 +230,8 @@ fn needed(cx: &Context<'_>, partial: &Partial) -> FxHashSet<Value> {
             work.extend(data.args.iter().copied());
             comes_to(block, &mut work);
         }
-        // Where it goes is not followed, such as to an element of a type that is not known. A condition is an assertion's.
+        // Results whose use is not followed count as needed, such as a store to an element of an unknown
+        // type. A condition without a use belongs to an assertion.
         let mut lost = data.results.iter().filter(|&result| !read.contains(result));
         work.extend(lost.find(|&&result| function.ty(result) != Type::Bool));
     }
@@ -432,7 +434,7 @@ fn double_tree(
                 tree.loc.get_or_insert(data.loc);
                 work.extend(data.args.iter().copied());
             }
-            // Functions of the mathematical library: no compiler takes the narrow one for the wide one.
+            // Functions of the mathematical library: no compiler replaces the wide one by the narrow one.
             Op::Unary(
                 UnaryOp::Sin
                 | UnaryOp::Cos

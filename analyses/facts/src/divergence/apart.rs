@@ -87,8 +87,8 @@ impl Engine<'_> {
             return;
         }
         let mark = end.map_or(EXIT, |e| e.0);
-        // Up to another post-dominator than `end` a walk has covered this one's blocks if no way from here leads past
-        // `end`, and `end` comes first.
+        // A walk up to a post-dominator other than `end` has covered the blocks of this one if no way from
+        // here leads past `end`, and `end` comes first.
         let before_end = end.is_none_or(|e| self.post.dominates(e, block));
         for known in &self.apart_until[..=usize::from(level)] {
             let until = known.get(block.0 as usize).copied().unwrap_or(NEVER);

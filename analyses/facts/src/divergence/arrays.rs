@@ -127,7 +127,7 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
 /// Gives the parts of arrays that only constants lead into numbers of their own.
 fn divide(engine: &mut Engine<'_>) {
     let function = engine.function;
-    // By array: what it begins at, unless an address is none of a constant distance from one place.
+    // The base of each array, unless some address is at no constant distance from one place.
     let mut whole: FxHashMap<u32, Option<Value>> = FxHashMap::default();
     let mut at: FxHashMap<Value, (u32, i64)> = FxHashMap::default();
     for address in function.values.keys() {
@@ -301,7 +301,8 @@ fn views(engine: &Engine<'_>) -> FxHashMap<Value, Vec<Value>> {
     for &param in &function.blocks[function.entry()].params {
         from.remove(&param);
     }
-    // From all that could be one to those that are: a view is made of private addresses and views, and goes into views.
+    // Start with all values that could be views and keep those that are: a view is made of private addresses
+    // and views, and goes into views only.
     let mut views: FxHashSet<Value> = from.keys().copied().collect();
     views.retain(|view| !touched.contains(view));
     loop {

@@ -77,12 +77,12 @@ fn of_statement(statement: &str, pure: bool) -> Option<Level> {
     };
     let word = opcode.split(['.', ',']).next().unwrap_or("");
     let has = |part: &str| opcode.split('.').any(|p| p == part);
-    // A directive, or a line that begins with an operand because a comma ended the one before.
+    // A directive, or a line that begins with an operand because a comma ended the one before it.
     if !opcode.starts_with(|c: char| c.is_ascii_alphabetic()) {
         return Some(DISPATCH);
     }
     match word {
-        // Which of the cluster's workgroups an address belongs to: its own shared memory's is another in each.
+        // The address belongs to one of the cluster's workgroups: the shared memory of each is another one.
         "getctarank" => Some(WORKGROUP),
         "ld" | "ldu" => Some(if has("param") || has("const") {
             DISPATCH

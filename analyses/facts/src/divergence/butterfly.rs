@@ -137,7 +137,7 @@ fn exchanged_by(
         }
     }
     let left = if test.first { param } else { next };
-    // Where the last round that was looked at was not the loop's last, its distance is 0.
+    // If the last round that was looked at was not the loop's last, its distance is 0.
     let ended = at == 0 || !test.first || !test.kind.holds(compared(at), limit);
     (bits == warp - 1 && warp.count_ones() == 1 && ended).then_some((left, block))
 }

@@ -114,7 +114,7 @@ pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
     if order.len() == wanted {
         return causes;
     }
-    // What is left: values that lanes left a loop with, cancelled forms, irreducible loops.
+    // The remaining values: values that lanes left a loop with, cancelled forms, irreducible loops.
     let mut deciders = None;
     for (value, _) in open.iter().filter(|&(_, &open)| open) {
         let node = engine.tables.nodes.get(engine.node_of(value) as usize);

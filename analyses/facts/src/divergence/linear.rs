@@ -300,7 +300,7 @@ fn binary(
             } else {
                 (1 - by, by - 1)
             };
-            // Every term is a multiple of a power of two: so is the rest of the division by it.
+            // Every term is a multiple of the divisor, a power of two, so the remainder is 0.
             let aligned =
                 by & (by - 1) == 0 && 1 << engine.alignment(&engine.cells[a].form, |_| false) >= by;
             if aligned {
@@ -320,7 +320,8 @@ fn binary(
         | BinaryOp::MaxUnsigned => {
             let signed = matches!(op, BinaryOp::MinSigned | BinaryOp::MaxSigned);
             if !signed && !natural {
-                // No number is larger than the lesser one, whatever the other would be as a signed one.
+                // The minimum is at most the lesser number, whatever the other one would be as a signed
+                // number.
                 let bounds = [ra, rb].into_iter().filter(|range| range.0 >= 0);
                 let most = bounds.map(|range| range.1).min()?;
                 let known = op == BinaryOp::MinUnsigned;
@@ -528,7 +529,8 @@ fn convert(
             } else {
                 FULL
             };
-            // Wraps within a warp are not expected of index arithmetic, but nothing proves it: name the stride only.
+            // Index arithmetic is not expected to wrap within a warp, but nothing proves that it does not:
+            // name the stride only.
             let divergent = engine.level_at(arg, block) < DISPATCH;
             if engine.options.favourable && from.bits() >= 32 {
                 return Some(Outcome::Form(
@@ -557,7 +559,8 @@ fn convert(
         }
         Convert::Bitcast if from.bits() == to.bits() => Some(Outcome::Form(form, range)),
         Convert::SpaceCast => {
-            // The window of a space starts at an unknown address, the same for all lanes but for private memory.
+            // The window of a space starts at an unknown address, which is the same for all lanes except for
+            // private memory.
             let local = from == Type::Ptr(Space::Local) || to == Type::Ptr(Space::Local);
             if local {
                 let level = match engine.options.favourable {

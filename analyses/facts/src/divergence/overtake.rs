@@ -33,11 +33,12 @@ impl Engine<'_> {
         let Some(inner) = common else {
             return loops;
         };
-        // All ways out of the loops that lanes leave before their post-dominator lead there.
+        // All exits of the loops that lanes leave before their post-dominator lead there.
         if left.is_some_and(|l| self.forest.loops[l].exits.as_slice() == [end]) {
             return loops;
         }
-        // A way from the branch that avoids its post-dominator would be one from the entry to a block which that dominates.
+        // A way from the branch that avoids its post-dominator would be a way from the entry to a block that
+        // the post-dominator dominates.
         if !self.dominators.dominates(end, branch)
             && self
                 .outlet(inner)
@@ -57,7 +58,7 @@ impl Engine<'_> {
                     loops.push(l);
                 }
             } else if reducible && end != header {
-                // From an outer header lanes come to this one before they come to `end`, and past it.
+                // Lanes coming from an outer header reach this loop before they reach `end`, and pass it.
                 break;
             }
             at = self.forest.loops[l].parent;

@@ -164,7 +164,8 @@ pub(super) fn store(engine: &mut Engine<'_>, block: Block, inst: Inst) {
         *known = level;
     }
     let loads = std::mem::take(&mut engine.races.loads[number]);
-    // Only those that it lowers: a level falls a few times, so that stores which read what they write come to an end.
+    // Only the loads whose level this lowers: a level falls a few times, so stores that read what they write
+    // come to an end.
     let lowered: Vec<u32> = loads
         .iter()
         .filter(|&&(_, at, load, result)| bound(engine, at, load).0 < engine.level[result])

@@ -274,7 +274,7 @@ fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number:
         return DIVERGENT;
     }
     let value = level(0);
-    // The lanes that execute together share the result, as far as groups do not come here one by one.
+    // The lanes that execute together share the result, unless groups of them come here one by one.
     let shared = SUBGROUP.min(engine.apart_at(block));
     let same = value.max(shared);
     let width = i64::from(engine.shape.warp);

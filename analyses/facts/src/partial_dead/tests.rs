@@ -412,7 +412,7 @@ fn figure_6() {
         (8, 10),
     ];
     let kinds = [(1, Statement), (3, Read), (7, Read), (8, Definition)];
-    // Three iterations: nothing read, read, nothing read; then out to where it is read, and to where it is not.
+    // Three iterations without, with and without a read; then out to the read, and to the way without one.
     let around: &[usize] = &[0, 1, 2, 4, 5, 9, 1, 2, 3, 5, 9, 1, 2, 4, 5, 6];
     let read = [around, &[7, 10]].concat();
     let dead = [around, &[8, 10]].concat();
@@ -506,7 +506,8 @@ fn the_walk_decides_where_the_equations_miss() {
     assert_eq!(choice.enabled.ones().collect::<Vec<_>>(), [4]);
     assert_eq!(choice.walked.net(UNIT), 95.0);
 
-    // A copy in front of the operand's new value, and where that is not met another behind the next join: both on one path.
+    // One copy stands in front of the operand's new value and, where that is not met, another one behind the
+    // next join: both on one path.
     let edges = [
         (1, 2),
         (1, 3),

@@ -70,7 +70,7 @@ pub fn solved(
 ) -> Result<Vec<u64>, Unbalanced> {
     debug_assert_eq!(edges.len(), counts.len());
     let mut out = counts.to_vec();
-    // By node: what is known to come less what is known to leave, and the edges that are not known yet.
+    // For each node: the known counts into it less those out of it, and the edges that are not known yet.
     let mut excess = vec![0i128; nodes];
     let mut open: Vec<Vec<usize>> = vec![Vec::new(); nodes];
     for (at, edge) in edges.iter().enumerate() {

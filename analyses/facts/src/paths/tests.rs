@@ -170,7 +170,8 @@ fn walks_count_the_same_however_the_additions_are_placed() {
             let mut register = placed.entry;
             entries += 1;
             let mut left = false;
-            // A run that is cut off in the middle of a path has not counted it; these are let go on until they end one.
+            // A run that is cut off in the middle of a path has not counted it; these walks go on until they
+            // end one.
             for step in 0.. {
                 nodes[walk.node] += 1;
                 let targets = &graph.successors[walk.node];

@@ -264,7 +264,7 @@ b4:
         assert_eq!(of(2), (40, 30, 30));
         assert_eq!(of(3), (40, 30, 30));
         assert_eq!(of(7), (20, 0, 0));
-        // Behind the last iteration nothing reads the product; behind the first one the next path says.
+        // Nothing reads the product behind the last iteration; behind the first one, the next path decides.
         assert_eq!(of(8), (20, 10, 20));
         assert!(found.iter().all(|(_, counts)| counts.least <= counts.most));
         // Counts of edges alone give bounds that hold these.
@@ -282,7 +282,8 @@ b4:
         let ValueDef::Result(sum, _) = function.values[Value(3)].def else {
             panic!("v3 is a parameter");
         };
-        // Who enters the loop and who leaves it can't be told apart, so that no path into it is certain.
+        // The paths that enter the loop and those that leave it can't be told apart, so no path into it is
+        // certain.
         assert_eq!((bounded[sum].least, bounded[sum].most), (30, 40));
     }
 }

@@ -56,7 +56,8 @@ impl ScalarValues {
                 held.insert(value);
             }
         }
-        // Readers of a value: results of the instructions that read it, and parameters that it is passed to.
+        // The readers of each value: results of the instructions that read it, and parameters that it is
+        // passed to.
         let mut readers: Vec<Vec<Value>> = vec![Vec::new(); function.values.len()];
         for &block in &flow.order {
             let data = &function.blocks[block];

@@ -151,7 +151,7 @@ b3:
   return v5
 }
 "#;
-        // x, its sum, and two registers of d, which waits; predicates have registers of their own.
+        // Four registers: x, its sum, and two for d, which waits; predicates have registers of their own.
         assert_eq!(of(text), 4);
     }
 }

@@ -41,7 +41,8 @@ pub fn lazy(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
         let blocked = local[from].kills || !wanted_behind(&wanted, from);
         wanted[to] && !there[from] && blocked
     };
-    // At the start of a block: the evaluation can wait until here on all ways. The way into the function is one.
+    // The evaluation can be postponed to the start of a block on all ways. The way into the function is one
+    // of them.
     let mut later = vec![true; count];
     let later_on = |later: &[bool], from: usize, to: usize| {
         earliest(from, to) || later[from] && !local[from].uses

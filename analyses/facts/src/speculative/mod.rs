@@ -221,7 +221,8 @@ pub fn place(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
         return Err(SpeculationRefusal::MayFault);
     }
     let blocks = problem.successors.len();
-    // A block's start is a node, and so is its end where the value goes through it unchanged: then they are one.
+    // Each block's start is a node, and so is its end: the same one if the value goes through the block
+    // unchanged, otherwise the source or the sink.
     let (source, sink) = (blocks, blocks + 1);
     let end = |block: usize| {
         let local = problem.blocks[block];

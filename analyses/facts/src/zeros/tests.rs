@@ -103,7 +103,8 @@ fn thresholds_and_products() {
     assert!(!left.contains(&vec![2, 3, 4, 5]), "{left:?}");
     let four: Vec<Value> = [2, 3, 4, 5].map(Value).to_vec();
     assert!((profile.of(&four).unwrap() - 0.252).abs() < 1e-9);
-    // Components that are zero together: the product is far too low, the joint count is right.
+    // These components are zero together: the product of probabilities is far too low, the joint count is
+    // right.
     let mut profile = probabilities(&function, &[(2, 0.6), (3, 0.6), (4, 0.6), (5, 0.6)]);
     assert!((profile.of(&four).unwrap() - 0.1296).abs() < 1e-9);
     profile.joint.insert(four.iter().copied().collect(), 0.6);

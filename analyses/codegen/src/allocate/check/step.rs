@@ -141,7 +141,7 @@ impl<T: Target> Step<'_, T> {
             match (parallel, always, guard) {
                 (false, true, _) => held.push(CERTAIN),
                 _ if old.as_slice() == [CERTAIN] => held.push(CERTAIN),
-                // Whether it executes or not, what the value was under another guard it still is.
+                // Whether or not it executes, the location still holds the value under every other guard.
                 (false, false, guard) => {
                     held.extend(guard);
                     held.extend(old.into_iter().filter(|under| Some(*under) != guard));

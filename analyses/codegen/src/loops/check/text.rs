@@ -69,7 +69,7 @@ pub(super) fn matches(before: &str, after: &str, edits: &[Edit]) -> Result<(), V
     }
     let mut grown = 0i64;
     let (mut at, mut now) = (0, 0);
-    // The stretch of the original in front of each edit, and what is behind the last one.
+    // The stretches of the original in front of each edit, and the text behind the last one.
     let last = (before.len() as u32, before.len() as u32, 0);
     let stretches = edits
         .iter()

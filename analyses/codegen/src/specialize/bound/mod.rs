@@ -268,7 +268,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
 
     /// Past all copies: a constant, or the value that it is equal to.
     fn resolved(&self, mut value: Value) -> Known {
-        // A chain of copies is no longer than there are values; a circle of them is cut.
+        // A chain of copies is no longer than the number of values; a cycle of copies is cut.
         for _ in 0..64 {
             match self.own(value) {
                 Known::Copy(source) if source != value => value = source,

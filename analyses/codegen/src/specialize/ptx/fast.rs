@@ -306,7 +306,7 @@ impl<'a> Fast<'a> {
                     location = Some(statement);
                     continue;
                 }
-                // Registers and memory that are declared among the statements are there already.
+                // Registers and memory declared among the statements are declared already.
                 StatementKind::Declaration(_)
                     if self.document.body.lines[at as usize].depth <= outer =>
                 {

@@ -268,7 +268,7 @@ impl<'a> Document<'a> {
             let Some(statement) = containing(own, binding.loc.span.start) else {
                 continue;
             };
-            // A register that holds what another one computed is written by another statement.
+            // A register that holds the result of another one is written by another statement.
             if self.statements[inst] == Some(statement) {
                 let entry = (binding.loc.span, register.name.clone(), statement);
                 written.entry(value).or_insert(entry);

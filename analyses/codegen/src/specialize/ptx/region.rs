@@ -27,7 +27,7 @@ pub(super) fn limit(
     let mut ours = false;
     for at in start..count {
         let statement = &own[at as usize];
-        // Lanes that leave a loop around the check meet behind it: both paths end before the jump back.
+        // Lanes that leave a loop around the check meet behind it: both paths end before the back edge.
         let back = matches!(&lines[at as usize].next, Next::Jumps { targets, .. } if targets.iter().any(|&target| target < start));
         let stop = match &statement.kind {
             _ if back => Some(None),

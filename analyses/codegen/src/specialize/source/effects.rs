@@ -188,7 +188,7 @@ impl Source<'_> {
             ExprKind::Call { callee, arguments } => {
                 let call = self.call(names, callee, arguments, depth);
                 out = call.effects;
-                // A place that is no variable of this function: an element of a buffer, a member of a global.
+                // The place is no variable of this function: an element of a buffer, a member of a global.
                 let outside = |e: &Expr| root(e).is_some() && self.target(names, e).is_none();
                 let mut written = call.written.iter().filter_map(|&at| arguments.get(at));
                 out.writes |= written.any(outside);
@@ -355,7 +355,8 @@ impl Source<'_> {
                     .segments
                     .last()
                     .map_or("", |last| last.ident.name.as_str());
-                // Other objects, such as textures that bring their sampler, have methods with other parameters.
+                // Other objects, such as textures with a sampler of their own, have methods with other
+                // parameters.
                 let class = class.strip_prefix("RasterizerOrdered").unwrap_or(class);
                 let class = class.strip_prefix("RW").unwrap_or(class);
                 let resource = class.starts_with("Texture")

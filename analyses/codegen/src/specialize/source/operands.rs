@@ -96,7 +96,7 @@ fn testable(source: &Source<'_>, names: &Names, e: &Expr) -> bool {
     let text = source.slice(e.span);
     let ty = source.type_of_expr(names, e, 0);
     let vector = matches!(ty.number(), Some((_, Shape::Vector(_))));
-    // Parts of an expression's vector have no names in CUDA unless it is one in memory.
+    // The parts of an expression's vector have no names in CUDA unless it is a vector in memory.
     let parts = !vector
         || !matches!(e.kind, ExprKind::Call { .. })
         || source.language == ir::Language::Hlsl;

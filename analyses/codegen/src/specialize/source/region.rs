@@ -209,7 +209,8 @@ pub fn candidate_at(source: &Source<'_>, function: &Function, offset: u32) -> Op
         }
     }
     if let Some((span, variable)) = place {
-        // The last definition before the name in a block around it, the statement itself where it sets the variable.
+        // The last definition before the name in an enclosing block, or the statement itself if it sets the
+        // variable.
         let mut best: Option<&Candidate> = None;
         for one in all.iter().filter(|one| one.variable() == Some(variable)) {
             let around = one.path.block.start <= span.start && span.end <= one.path.block.end
@@ -415,7 +416,7 @@ fn choose<'s>(
         else {
             break;
         };
-        // The check tests the value that the variable has at its definition, an operand where it is used.
+        // The check tests the value that the variable has at its definition, or an operand where it is used.
         let reset = match subject {
             Subject::Variable(id) => statements[..first]
                 .iter()

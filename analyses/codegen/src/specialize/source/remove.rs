@@ -94,7 +94,7 @@ fn at_mark(text: &str, lines: &[Line<'_>], mark: usize, name: &str) -> Option<Re
     let head = lines.get(at)?;
     let from = head.start + indent.len();
     let rest = text.get(from..)?;
-    // A version is not longer than its file; the tokens of what follows it are not needed.
+    // A version is not longer than the rest of its file; the tokens behind it are not needed.
     let tokens = lex_fragment(rest);
     let kind = |at: usize| tokens.get(at).map_or(TokenKind::Eof, |token| token.kind);
     let word = |token: &RawToken| rest.get(token.start as usize..token.end as usize);

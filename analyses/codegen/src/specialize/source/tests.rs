@@ -275,7 +275,8 @@ Texture2D T; SamplerState S;
 float4 main(float2 uv : A, float k : B) : SV_Target { return T.Sample(S, bent(uv, k)); }
 ";
     assert_eq!(refused(Dialect::Hlsl, called).name(), "derivative");
-    // By a function that its caller calls; not where another entry point takes derivatives.
+    // Refused: the derivative is taken by another function that the caller calls. Not refused: only another
+    // entry point takes derivatives.
     let through = "Texture2D T; SamplerState S;
 float4 detail(float2 uv) { return T.Sample(S, uv); }
 float2 bent(float2 uv, float k) {

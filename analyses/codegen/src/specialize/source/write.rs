@@ -43,7 +43,7 @@ impl Around<'_> {
         let mut fast: Vec<Edit> = both.clone();
         let mut floor = before;
         for node in &chosen.nodes[chosen.first..] {
-            // Of a declaration whose type moved and whose value is not needed, nothing is left.
+            // Nothing is left of a declaration whose type moved and whose value is not needed.
             let hollow = matches!(&node.kind, flow::NodeKind::Simple(simple) if simple.drop_initializer)
                 && both
                     .iter()
@@ -59,7 +59,8 @@ impl Around<'_> {
             }
             floor = node.stmt.span.end;
         }
-        // A declaration that is gone needs no shorter head, and one whose type moved no other edit of the same place.
+        // A declaration that is removed needs no shorter head, and one whose type moved needs no other edit
+        // at the same place.
         let removed: Vec<Span> = fast
             .iter()
             .filter(|(_, text)| text.is_empty())

@@ -200,7 +200,7 @@ fn compares(listing: &Listing) -> Vec<Option<usize>> {
                 .iter()
                 .filter(|def| def.register.file == File::Predicate)
         };
-        // Two of one compare stay so when both are written again by one that may not execute.
+        // Two results of one compare remain a pair if another compare that may not execute writes both again.
         let same = predicates()
             .map(|def| last[usize::from(def.register.number) & 63])
             .collect::<Vec<_>>();
@@ -242,7 +242,8 @@ fn pairs(
             };
             // What the author had in one group may stay in one.
             let fine = ordered && (apart || close || together);
-            // Neither order was there for two of one group that only write or read under other predicates.
+            // Two instructions of one group that only write or read under other predicates had no order
+            // before, either.
             let free = together && !close && through.is_some() && differ;
             if !fine && !free {
                 return Err(Fault::Order {
@@ -301,7 +302,8 @@ fn relation(
             _ => (register, close),
         });
     };
-    // Of two that never execute both, one writes the predicate of the other all the same, or writes always.
+    // If the two never execute both, it matters only that one writes the predicate of the other, or always
+    // writes.
     let guards =
         |def: &Def, other: &Inst| def.always || def.register == Reg::predicate(other.predicate);
     for def in first

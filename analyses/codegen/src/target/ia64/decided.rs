@@ -146,7 +146,7 @@ fn needs(group: &[Instruction]) -> (Vec<Kind>, Vec<(u32, u32)>) {
     for (to, inst) in insts.iter().enumerate() {
         if inst.ends_block() {
             before.extend((0..to as u32).map(|from| (from, to as u32)));
-            // What stands behind a check in the group must not have happened where it fails.
+            // The instructions behind a check in the group must not have executed if it fails.
             before.extend((to as u32 + 1..insts.len() as u32).map(|behind| (to as u32, behind)));
         }
     }

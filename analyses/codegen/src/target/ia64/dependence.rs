@@ -371,7 +371,7 @@ mod tests {
                 .iter()
                 .any(|one| (one.from, one.to) == (2, 3) && matches!(one.kind, Kind::Anti(_)))
         };
-        // One of the two executes at most, as long as these are the predicates of the compare.
+        // At most one of the two executes, as long as these are the predicates of the compare.
         assert!(!ordered("(p6) br.cond.sptk"));
         assert!(ordered("br.ctop.sptk"));
         assert!(ordered("(p20) br.wtop.sptk"));

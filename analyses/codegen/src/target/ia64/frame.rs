@@ -50,7 +50,7 @@ impl Frame {
                 bytes += 16;
             }
         }
-        // Below the scratch area: what arrives in registers behind the arguments that have names.
+        // Below the scratch area lie the register arguments behind those that have names.
         bytes += match function.frame.variadic {
             true => 48,
             false => 0,

@@ -204,7 +204,7 @@ impl Walk<'_> {
             self.end();
         }
         let guard = self.relations.guard(inst.predicate);
-        // Under the branch's own predicate nobody comes here, which is told as GNU `as` tells it.
+        // Under the branch's own predicate control does not come here; reported as GNU `as` reports it.
         let gone = self
             .branched
             .iter()

@@ -169,7 +169,7 @@ pub fn listing(document: &Document, text: &str) -> Listing {
         }
     }
     within_frames(&mut out, function, &mut largest);
-    // Parts of functions that have frames are also written as functions of their own, and jumped to.
+    // Parts of functions with frames are also written as functions of their own, and are jumped to.
     if out.items.iter().any(|item| item.inst.class == Class::Alloc) {
         out.beyond.retain(|one| one.frame.is_some());
     }

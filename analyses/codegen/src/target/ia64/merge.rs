@@ -36,8 +36,9 @@ pub(super) fn merge<'m>(
             })
             .collect();
         for &(number, taken) in &numbers {
-            // Of one that was there, in this module or one before, the copy that stays has its numbers already, and its
-            // instructions are not those of the other copy: a function that calls itself is in its module twice.
+            // If the function was there already, from this module or an earlier one, the copy that stays has
+            // its numbers, and its instructions are not those of the other copy: a function that calls itself
+            // is twice in its module.
             if !taken {
                 continue;
             }

@@ -367,7 +367,7 @@ impl Rows {
             return false;
         }
         let kind = |filler: Option<u32>| filler.map(|one| kinds[one as usize]);
-        // Where there are more M than I ports, what any of them takes goes over from I to M.
+        // If there are more M than I ports, an A instruction moves from I to M.
         let over = self.width.m > self.width.i;
         if let [first, second] = parts {
             let branches = (first.slots.iter())

@@ -107,7 +107,8 @@ pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -
         let before = out.last();
         let start = before.map_or(0, |before| before.cycle + before.taken);
         let first_before = before.map_or(0, |before| before.items.start);
-        // When it could issue at the earliest, and whether something holds it behind the group before.
+        // The earliest cycle in which it could issue, and whether something holds it behind the previous
+        // group.
         let (mut ready, mut waits_for, mut bound) = (0, None, false);
         while let Some(one) = incoming.next_if(|one| (one.to as usize) < to) {
             if one.from as usize >= from {
@@ -188,7 +189,7 @@ pub(super) fn wait(one: &Dependence, block: &[&Inst], machine: &Epic) -> u32 {
         },
         Kind::Flow(register) => machine.latency(from, to, register).max(1),
         Kind::Output(_) => 1,
-        // Which predicates exclude each other is lost on the assembler where one of them is written in the group.
+        // The assembler loses track of exclusive predicates if one of them is written in the group.
         Kind::Anti(register) if register.file == File::Predicate => 1,
         Kind::Anti(_) | Kind::Memory => 0,
         Kind::Control => u32::from(!one.together),

@@ -45,7 +45,8 @@ fn printed(module: &Module, target: &Target<'_>) -> Result<Code, Refusal> {
     for function in &module.functions {
         for symbol in function.symbols.values() {
             let memory = symbol.kind == SymbolKind::Memory;
-            // Resources of an entry are its parameters; one that callees name too has its handle in constant memory.
+            // The resources of an entry are its parameters; a resource that callees name, too, has its handle
+            // in constant memory.
             let parameter = !memory && module.functions.len() == 1;
             if !parameter && !known.iter().any(|k| k.name == symbol.name) {
                 known.push(symbol);
@@ -89,7 +90,7 @@ fn declare_symbol(text: &mut String, symbol: &SymbolData) -> Result<(), Refusal>
         let _ = writeln!(text, ".const .align 8 .u64 {name};");
         return Ok(());
     }
-    // Addresses among the bytes, or what is not known at all, would be printed as zeros.
+    // Addresses among the bytes, or contents that are not known at all, would be printed as zeros.
     if symbol.definition.opaque || !symbol.definition.addresses.is_empty() {
         return Err(refuse("an initial value that is no number", "ptr"));
     }

@@ -127,7 +127,7 @@ impl Emitter<'_> {
                 self.plain(format_args!("sub.rn.f32 {to}, {from}, {floor}"));
             }
             UnaryOp::Round => {
-                // The largest number below a half, so that what lies just below a half does not round up.
+                // The largest number below a half, so that a value just below a half is not rounded up.
                 let (half, sum) = (self.fresh(Class::Float), self.fresh(Class::Float));
                 self.plain(format_args!("copysign.f32 {half}, {from}, 0f3EFFFFFF"));
                 self.plain(format_args!("add.rn.f32 {sum}, {from}, {half}"));
@@ -198,7 +198,8 @@ impl Emitter<'_> {
             _ => {}
         }
         if matches!(ty, Type::F16 | Type::BF16) {
-            // An f32 result rounded again is the result in 16 bits: 24 bits are more than twice 11 and two.
+            // Rounding an f32 result again gives the result in 16 bits: 24 bits are more than twice 11 and
+            // two.
             let (x, y) = (self.as_single(a), self.as_single(b));
             let single = self.fresh(Class::Float);
             if !self.in_type(op, "f32", single, &x.to_string(), &y.to_string()) {

@@ -34,7 +34,8 @@ fn difference(before: &Outcome, after: &Outcome, text: &str) -> Option<String> {
         return Some(format!("{:?}, then {:?}", before.error, after.error));
     }
     let (mut a, b) = (memory(before), memory(after));
-    // What only dead instructions name is gone; the constant table also where a callee alone names it.
+    // Names that only dead instructions use are gone, and so is the constant table if a callee alone names
+    // it.
     a.retain(|buffer| match buffer.name.as_deref() {
         Some("table") => b.iter().any(|other| other.name == buffer.name),
         Some(name) => text.matches(name).count() > 1,

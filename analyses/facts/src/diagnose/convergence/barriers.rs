@@ -99,8 +99,8 @@ pub(super) fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let told = cx.finding(code, tier, barrier.loc, reason, related);
         split.push((branch, block, (!whole_grid).then_some(barrier.inst), told));
     }
-    // What stands in front of a branch in a loop is reached by the way back, and not at all by threads that have missed a
-    // barrier behind it.
+    // A block in front of a branch in a loop is reached by the back edge, and not at all by threads that have
+    // missed a barrier behind the branch.
     let in_front =
         |branch: Block, block: Block| cx.flow.position[block] <= cx.flow.position[branch];
     let behind: Vec<Block> = split

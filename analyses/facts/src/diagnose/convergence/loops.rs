@@ -111,7 +111,7 @@ pub(super) fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> 
         let of_one = function.defining(into);
         into == from || !of_one.is_some_and(|data| matches!(data.op, Op::Alloca { .. }))
     };
-    // Nor is what was written last: the same in all lanes, whatever was there before.
+    // Nor do lanes differ if the last store was the same in all of them, whatever was there before.
     let stores = || {
         cx.instructions().filter(|&(_, inst)| {
             let op = &function.insts[inst].op;

@@ -64,7 +64,8 @@ pub(super) fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             granule > access.bytes && granule < 32 && ways <= granule.div_ceil(4)
         });
         let remedy = match access.stride_bytes.map(i64::unsigned_abs) {
-            // A row has at least the words of a quarter of the banks; what is shorter is a structure or a vector.
+            // A row has at least as many words as a quarter of the banks; anything shorter is a structure or
+            // a vector.
             Some(distance) if distance < 32 => BankRemedy::SplitComponents,
             None if of_wide => BankRemedy::SplitComponents,
             None if ways == 2 => BankRemedy::None,
@@ -144,7 +145,7 @@ fn symbolic_banks(cx: &Context<'_>, access: &AccessFact, out: &mut Vec<Finding>)
     else {
         return;
     };
-    // Wide accesses are made in pieces of the warp: a stride of their own width has no conflict.
+    // Wide accesses are made in parts of the warp: a stride of their own width has no conflict.
     let dense = u64::from(access.bytes.max(4));
     if !factor.is_multiple_of(2 * dense) || !factor.is_power_of_two() || access.lanes < 2 {
         return;

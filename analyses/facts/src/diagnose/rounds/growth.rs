@@ -324,7 +324,8 @@ pub(super) fn steps(cx: &Context<'_>, header: Block, param: Value) -> Option<Gro
 
 /// Returns what lanes have of their own in a sum with what they share, in one round.
 pub(super) fn own_part(cx: &Context<'_>, value: Value, at: Block) -> Option<Growth> {
-    // What all read of one lane is the same in all, as long as that lane is there: that it is, is what is asked.
+    // A value that all lanes read from one lane is equal in all of them as long as that lane is present,
+    // which is what is being tested.
     let shared = |value: Value| {
         let data = cx.function.defining(below(cx.function, value));
         let of_one_lane = data.is_some_and(|data| {

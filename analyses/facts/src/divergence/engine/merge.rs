@@ -72,7 +72,7 @@ impl Engine<'_> {
                 self.finish(result, level, form, range);
                 return;
             }
-            // Operands of a selection may come to agree later; only block parameters remember.
+            // The operands of a selection may still come to agree; only block parameters keep the mark.
             self.cells[result].split = own;
         }
         // Terms that all arguments share, and one atom for the rest.

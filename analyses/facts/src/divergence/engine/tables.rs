@@ -146,7 +146,7 @@ impl Tables {
         };
         let mut places = EntityVec::with_len(nowhere, values);
         if flow.order.len() != function.layout.len() {
-            // Values of blocks that are never reached have a place, and nothing that moves them.
+            // Values of blocks that are never reached have a place, but no dependences.
             for (value, block) in function.definition_blocks().iter() {
                 places[value].block = block.map_or(NONE, |b| b.0);
             }

@@ -170,7 +170,7 @@ fn steps_along_a_warp(engine: &Engine<'_>, form: &Form, block: Block) -> Option<
         &[atom] if special(atom) == Some(Special::ThreadId(0)) => Some(t.coefficient),
         _ => None,
     })?;
-    // What each further coordinate must be multiplied by: known sizes are in the coefficient.
+    // The product that each further coordinate must be multiplied by; known sizes are in the coefficient.
     let mut expected = 1;
     for axis in 1..3u8 {
         if shape.block[usize::from(axis)] == Some(1) {

@@ -98,7 +98,7 @@ pub fn stored_item(
     let mut values: Vec<StoredValue> = Vec::new();
     for (members, executions, zeros) in counted {
         for &member in members {
-            // Members of a vector are zero at least as often as the vector; their own count says more.
+            // Members of a vector are zero at least as often as the vector; their own counts say more.
             let alone = members.len() == 1;
             match values.iter_mut().find(|value| value.id == member.0) {
                 Some(value) if alone => {

@@ -155,7 +155,7 @@ impl Heads {
         if !nodes.contains(&own) {
             return false;
         }
-        // Tested first, the condition decides in the header, or in the blocks that its parts are of.
+        // If the loop tests first, the condition decides in the header, or in the blocks of its parts.
         let from = nodes.iter().position(|&node| node == own).unwrap_or(0);
         let decided = taken[from.min(taken.len())..].iter().find(|(node, _)| {
             let data = &function.blocks[Block::new(*node)];
@@ -206,7 +206,8 @@ fn follow(
             }
             Role::Whole { span, returns } if all.len() > 1 => {
                 let last = blocks.last().and_then(|&block| place(block))?;
-                // What goes on with the next iteration of the region's loop is not told from what falls out of the loop.
+                // A path that goes on with the next iteration of the region's loop cannot be told from one
+                // that falls out of the loop.
                 if !returns || last.is_empty() {
                     return None;
                 }

@@ -75,7 +75,7 @@ impl Source<'_> {
         let path: Vec<SmolStr> = used.segments.iter().map(|s| s.ident.name.clone()).collect();
         let found = self.environment.lookup(&self.item.scope, &path);
         if found.is_empty() {
-            // A member of the class, an enumerator, or what a header declares that was not found.
+            // A member of the class, an enumerator, or a declaration of a header that was not found.
             return self.is_template_parameter(&last.ident.name);
         }
         found.iter().all(|entry| {
@@ -86,7 +86,8 @@ impl Source<'_> {
                     let ty = declarator.map(|each| &each.ty);
                     let constant =
                         SpecifierSet::CONST | SpecifierSet::CONSTEXPR | SpecifierSet::CONSTANT;
-                    // A global of HLSL without `static` or `groupshared` is a constant of a buffer, or a resource.
+                    // A global variable of HLSL without `static` or `groupshared` is a constant of a buffer,
+                    // or a resource.
                     let kept = SpecifierSet::STATIC | SpecifierSet::SHARED;
                     let hlsl = self.language == Language::Hlsl && !words.has(kept);
                     words.has(constant) || hlsl || ty.is_some_and(|ty| ty.is_const)
@@ -330,7 +331,7 @@ impl Scene<'_> {
         let read_only = match self.names.meant(root) {
             Some(id) => {
                 let variable = self.names.variable(id);
-                // Behind a pointer in memory the elements of another lie, which is not looked at.
+                // The elements of a pointer that lies behind another pointer in memory are not looked at.
                 let direct = !matches!(&at.kind, ExprKind::Name(_)) || !self.deep(base);
                 variable.parameter && direct && unwritten(&variable.ty)
             }
@@ -532,7 +533,8 @@ pub(super) fn is_constant(e: &Expr) -> bool {
 fn unwritten(ty: &Type) -> bool {
     match &ty.kind {
         TypeKind::Pointer(to) => to.is_const && ty.is_restrict,
-        // A structure that is passed: its members lie in the parameters, what they point to is not looked at.
+        // A structure passed by value: its members lie in the parameters, and the objects that they point to
+        // are not looked at.
         _ => false,
     }
 }

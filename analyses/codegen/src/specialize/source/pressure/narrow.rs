@@ -399,7 +399,7 @@ fn is_alike(scene: &Scene<'_>, wide: &Wide, other: &Expr) -> bool {
         ExprKind::Name(_) => {
             let ty = scene.source.type_of_expr(&scene.names, other, 0);
             let unsigned = scene.source.is_unsigned(&scene.names.variable(wide.id).ty);
-            // A variable that was signed, and is not any more, would make a negative number large.
+            // A variable that was signed and is unsigned now would make a negative number large.
             ty == Ty::scalar(wide.narrow) && (wide.narrow == Base::Int || unsigned == Some(true))
         }
         _ => false,

@@ -422,7 +422,8 @@ impl<'a> Scene<'a> {
                 let next = inner_statements(inner);
                 match next.into_iter().find(|each| holds(each.span, place)) {
                     Some(next) => inner = next,
-                    // In a head: of a branch it is executed before the peak, of a loop in each iteration.
+                    // In a head: that of a branch is executed before the peak, that of a loop in each
+                    // iteration.
                     None if is_loop(inner) => return Err(Refusal::InHead(name())),
                     None if std::ptr::eq(inner, stmt) => return Ok((found, false)),
                     None => return Err(Refusal::NoBraces(name())),

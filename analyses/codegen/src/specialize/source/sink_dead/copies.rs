@@ -18,7 +18,7 @@ pub(super) fn copies(graph: &Graph, sinking: &Sinking, statement: usize) -> Opti
         sinking.kept.entry[node] && !sinking.certain.entry[node]
             || sinking.kept.exit[node] && !sinking.certain.exit[node]
     };
-    // A copy under the flag may come behind this node, with no way over the statement.
+    // A copy under the flag may be reached behind this node, on a way without the statement.
     let flag_read_behind = |node: usize| {
         let mut seen = vec![false; nodes];
         let mut open = graph.successors[node].clone();
@@ -87,7 +87,7 @@ fn joined(graph: &Graph, sinking: &Sinking, statement: usize) -> Vec<(usize, boo
             && graph.nodes[node].entry.is_some()
     });
     for head in heads {
-        // The ways from a node on which the statement is still due, up to the copies; false where it is dropped.
+        // The copies at which the ways from a node end, and whether the statement is read on all of them.
         let reached = |from: usize, without: Option<usize>| {
             let mut found = Vec::new();
             let mut all_read = true;

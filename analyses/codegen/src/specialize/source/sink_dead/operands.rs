@@ -175,7 +175,7 @@ pub(in super::super) fn sets_variables(source: &Source<'_>, names: &Names, value
                     | UnaryOp::PostDecrement
             ),
             ExprKind::Call { callee, arguments } => {
-                // The last argument of a fetch may be a level, or the status that it writes: an integer.
+                // The last argument of a fetch may be a level, or the integer status that it writes.
                 let is_fetch = matches!(callee.kind, ExprKind::Member { .. });
                 let status = |e: &Expr| match source.type_of_expr(names, e, 0) {
                     Ty::Number(base, _) => {

@@ -286,7 +286,7 @@ impl Writer<'_> {
         if ty.split_whitespace().any(|word| word.starts_with("auto")) {
             return Err(refusal());
         }
-        // Compilers of HLSL refuse a variable that is read under a flag and has no value before.
+        // Compilers of HLSL refuse a variable that is read under a flag and has no value before it.
         match source.language == Language::Hlsl && self.flag.is_some() {
             true if ty.contains(' ') => Err(refusal()),
             true => Ok(format!("{head} = ({ty})0;")),

@@ -219,7 +219,7 @@ fn of_expression(scene: &Scene<'_>, e: &Expr, terms: &Terms<'_>) -> Result<Plan,
             places: evaluations.len(),
         });
     }
-    // Where a branch without braces gets them, and an `else`, these stand behind them.
+    // If a branch without braces gets them, and an `else`, these stand behind them.
     evaluations.sort_by_key(|evaluation| evaluation.place.offset());
     let sites: Vec<usize> = sites(&placed.spots(&problem), &kept);
     if apart(&graph, &sites, terms.parts_lanes) {

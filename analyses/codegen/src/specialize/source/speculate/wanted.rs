@@ -99,7 +99,7 @@ pub(super) fn roots(stmt: &Stmt) -> Vec<(&Expr, Span)> {
     match &stmt.kind {
         StmtKind::Expr(e) | StmtKind::Return(Some(e)) => of(e),
         StmtKind::Declaration(declaration) => {
-            // A reference is bound to the value itself, and constants are constants of the language.
+            // A reference is bound to the value itself, and constants may be constants of the language.
             let words = declaration.specifiers.words;
             let constant = words.has(SpecifierSet::CONSTEXPR) || words.has(SpecifierSet::STATIC);
             let declarators = declaration.declarators.iter().filter(|declarator| {
@@ -372,7 +372,8 @@ fn hazard(scene: &Scene<'_>, e: &Expr, wraps: bool, depth: u32) -> Option<Hazard
             }
             _ => Some(Hazard::Calls),
         },
-        // A part of a vector or of a structure, not of what an address leads to. In C++ a member may be a reference.
+        // A part of a vector or of a structure, but not of an object behind an address. In C++ a member may
+        // be a reference.
         ExprKind::Member {
             base, arrow: false, ..
         } => {

@@ -288,7 +288,8 @@ impl Beam<'_> {
         if choice == Choice::Lazy {
             offer(self, must, counts);
         }
-        // Nothing now: as long as nothing else is ready this would be the same later, and dearer.
+        // Nothing issues now: as long as nothing else is ready, issuing later would give the same, but
+        // dearer.
         if (must == 0 && choice != Choice::Eager || ready == 0) && soon < u32::MAX {
             self.wait(number, way, soon);
         }
@@ -319,7 +320,7 @@ impl Beam<'_> {
     ) -> (Set, Counts) {
         let mut group = must;
         let mut full = [false; 6];
-        // What an instruction may share its group with stands in front of it in this order.
+        // Instructions that one may share its group with stand in front of it in this order.
         for &one in &self.inner.order {
             let ty = self.inner.types[one as usize];
             if rest >> one & 1 == 0 || full[ty as usize] {

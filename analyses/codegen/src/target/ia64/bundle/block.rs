@@ -218,7 +218,7 @@ pub fn pack(block: &Block, options: &Options) -> Packing {
         };
         let mut last = shortest + options.loss;
         let (found, proved) = loop {
-            // Of the list schedule is known what it takes; it is taken where nothing else is found.
+            // The slots that the list schedule takes are known; it is used if nothing better is found.
             let limit = match whole && last + 1 >= baseline.cycles {
                 true => baseline.slots,
                 false => INFINITE,

@@ -87,7 +87,7 @@ pub fn slots(counts: Counts, start: Edge, end: Edge) -> Option<u32> {
     if end != Edge::Whole {
         return None;
     }
-    // What a bundle that ends with branches holds in front of them: M, I, F; and how many branches.
+    // The M, I and F slots of a bundle in front of its branches, and the number of branches.
     let mixed = [
         (0, 0, 0, 0),
         (1, 1, 0, 1),

@@ -15,7 +15,8 @@ use super::cost::{Edge, slots};
 /// The same groups in the fewest slots.
 #[must_use]
 pub(super) fn joined(block: &Block, mut packing: Packing, width: Width) -> Packing {
-    // By end: slots so far, and by group the end of the one in front that this takes.
+    // For each kind of end: the fewest slots so far, and for each group the end of the previous one that they
+    // need.
     let mut best: [Option<u32>; 3] = [Some(0), None, None];
     let mut from: Vec<[usize; 3]> = Vec::new();
     for group in &packing.groups {

@@ -25,7 +25,8 @@ pub(super) fn listed(types: &[Type], graph: &Graph, width: Width) -> Packing {
     for (at, &one) in order.iter().enumerate() {
         rank[one as usize] = at as u32;
     }
-    // What each still waits for, and from when on it may issue as far as that is known.
+    // The number of predecessors that each instruction still waits for, and the cycle from which on it may
+    // issue as far as that is known.
     let mut missing: Vec<u32> = (0..graph.count as u32)
         .map(|one| graph.before(one).len() as u32)
         .collect();

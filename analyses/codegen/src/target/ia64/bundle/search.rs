@@ -219,7 +219,8 @@ impl<'b> Search<'b> {
             Some((group, end)) => Known::Exact(best, group, end),
             None => Known::AtLeast(limit),
         };
-        // What was cut short is kept for the way; as a bound only when there is nothing left to search with.
+        // The result of a search that was cut short is kept for its first step; as a bound only if no
+        // decisions are left to search with.
         if step.is_some() || self.complete || self.decisions == 0 {
             self.known.insert(state.clone(), found);
         }
@@ -291,7 +292,7 @@ impl<'b> Search<'b> {
             let fits = self.options.width.fits(with, state.start.slots() + taken);
             ready && fits && slots(with, state.start, end) == Some(taken)
         });
-        // Something that nothing waits for, and that may wait, takes a bundle for itself.
+        // An instruction that nothing waits for, and that may wait, takes a bundle for itself.
         let sparse = || {
             members(group).any(|i| {
                 let free = self.succs[i as usize] & state.left == 0

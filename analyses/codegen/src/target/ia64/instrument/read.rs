@@ -230,7 +230,7 @@ impl Reader<'_> {
             }
             StatementKind::Label(label) => {
                 let at = self.pending.take().unwrap_or(start);
-                // Directives in front are printed with the label; they say something of the instruction behind it.
+                // Directives in front are printed with the label; they describe the instruction behind it.
                 if self.tie == Tie::Named || self.joined {
                     return Err(Refusal::Unread { line });
                 }
@@ -328,7 +328,7 @@ impl Reader<'_> {
     /// A statement that is printed as it is.
     fn plain(&mut self, start: usize, end: usize) {
         if self.pending.is_some() {
-            // Behind a directive of the next instruction it goes with that instruction, too.
+            // Text behind a directive of the next instruction belongs to that instruction, too.
             let text = self.source.text[start..end].trim();
             self.above.push(text.to_owned());
             return;

@@ -138,7 +138,8 @@ fn saved(function: &Function, named: &dyn Fn(Reg) -> bool) -> Result<Saved, Refu
             spilled: false,
         });
     }
-    // The scratch area at the stack pointer is the function's own where it does not move the pointer nor call.
+    // The scratch area at the stack pointer belongs to the function if it neither moves the pointer nor
+    // calls.
     if named(Reg::general(12)) || function.calls {
         return Err(Refusal::NoFloat);
     }

@@ -118,7 +118,7 @@ impl<'a> Values<'a> {
             return Progression::symbol(Term::Value(name, u32::MAX));
         };
         let earlier = items[at].before.contains(&name);
-        // A register that stays: read in front of its write it is that of the iteration before.
+        // A register that stays: a read in front of its write sees the value of the iteration before.
         let stays = !earlier && writer >= at;
         let step = self.step(name, writer, depth);
         if let Some(step) = step {
@@ -170,7 +170,7 @@ impl<'a> Values<'a> {
     /// Returns what a certain operation writes, where it is linear.
     fn written(&mut self, at: usize, depth: usize) -> Option<Progression> {
         let operation = &self.items[at].operation;
-        // What is written under a predicate and does not stay is read where that was true.
+        // The value written under a predicate is read where the predicate held, unless the register stays.
         let certain =
             operation.is_certain() || operation.writes().all(|one| !self.statics.contains(&one));
         let plain = certain && operation.targets.len() == 1;
@@ -501,7 +501,7 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
         return None;
     }
     if !regular {
-        // The same value of one iteration tells what is within it apart, and nothing else.
+        // Two uses of one value in one iteration tell accesses within the same base apart, and nothing else.
         return always(match same(one, other) {
             true => Alias::Within,
             false => Alias::Address,

@@ -191,7 +191,7 @@ fn chosen(
     loads: &[Virtual],
     ahead: Ahead,
 ) -> FxHashSet<Virtual> {
-    // What reads a value of an earlier iteration that runs ahead does not run ahead itself.
+    // An operation that reads a value of an earlier iteration that runs ahead does not run ahead itself.
     let mut behind: FxHashSet<usize> = FxHashSet::default();
     loop {
         let chosen = speculate::chosen(function, given, described, loads, ahead, &behind);

@@ -199,7 +199,7 @@ pub(super) fn normalise(
             return Err(Reason::CarriedPredicate(operations[all[0].0].loc));
         }
     }
-    // By register: the name of its value now, and how many iterations ago it was written.
+    // For each register, the present name of its value, and the number of iterations since it was written.
     let mut now: FxHashMap<Virtual, (Virtual, u32)> = FxHashMap::default();
     for &one in written.keys() {
         if !statics.contains(&one) {
@@ -285,7 +285,7 @@ pub(super) fn normalise(
         before.sort_unstable();
         before.dedup();
         let touches = describe(function, &operation).inst.memory.is_some();
-        // What an exit in front of it leaves behind must not be written once that was taken.
+        // Values that an exit in front of it leaves behind must not be overwritten once the exit was taken.
         let kept = |one: Virtual| {
             let mut left = exits.iter().flat_map(|exit: &LoopExit| &exit.live);
             left.any(|&(_, name, ago)| name == one && ago == 0)

@@ -162,7 +162,7 @@ fn is_carried(given: &Loop, name: Virtual) -> bool {
 /// Returns true if the copy is gone.
 fn forgotten(function: &mut Function, given: &mut Loop, at: usize, copy: Copy) -> bool {
     let Copy { target, value, ago } = copy;
-    // What the target, and what iterations before left in it, is in front of the loop.
+    // The values in front of the loop for the target and for what earlier iterations left in it.
     let mut initials: Vec<(u32, Virtual)> = Vec::new();
     if is_carried(given, target) {
         initials = given.earlier.initials(target);
@@ -252,7 +252,8 @@ fn reread(function: &mut Function, given: &mut Loop, number: usize, copy: Copy) 
     let carried = item.before.contains(&target);
     item.before.retain(|one| *one != target);
     let ago = ago + u32::from(carried);
-    // One name is one value: that of the iteration before has its own where both are read.
+    // One name is one value: if an operation reads both, the value of the iteration before gets a name of its
+    // own.
     let both = item.operation.reads().any(|one| one == value);
     let already = u32::from(item.before.contains(&value));
     let name = match ago {

@@ -110,7 +110,7 @@ pub(super) fn trips(
         (Completer::Ne, false) => Completer::Eq,
         _ => return None,
     };
-    // The side that does not move takes the one more or less: where it can't, the loop does not end.
+    // The side that does not move absorbs the difference of one; if it can't, the loop does not end.
     let fixed = |side: &(Operand, i64, i64)| side.2 == 0;
     let more = |side: (Operand, i64, i64), by: i64| {
         let sum = side.1.checked_add(by)?;

@@ -116,13 +116,15 @@ pub(super) fn view(
                 }
             }
             for &(reader, ago, read) in readers {
-                // A read behind a write in one iteration is of that; one in front, of the iteration before.
+                // A read behind a write in one iteration sees that write; a read in front of it sees that of
+                // the iteration before.
                 let ago = match stays {
                     true => u32::from(reader <= first),
                     false => ago,
                 };
                 if stays || ago > 0 || reader > first {
-                    // Of two sides of one compare one executes: another group is all that the assembler asks for.
+                    // If the two belong to opposite sides of one compare, only one executes: the assembler
+                    // asks for another group and no more.
                     let wait = match ago == 0 && apart.are(plan, first, reader) {
                         true => wait(first, reader, read).min(1),
                         false => wait(first, reader, read),
@@ -179,7 +181,8 @@ pub(super) fn view(
             let item = &plan.items[reader as usize];
             let root = plan.earlier.root(read);
             let again = item.check.as_ref();
-            // A check that computes the value itself, or again where its own load was changed, does not wait.
+            // A check that computes the value itself, or computes it again because its own load was changed,
+            // does not wait.
             let own = again.is_some_and(|other| {
                 ago == 0 && (other.advanced || other.writes().any(|one| one == root))
             });
@@ -233,14 +236,14 @@ pub(super) fn view(
                 continue;
             };
             let (other, meeting) = (&touches[met.second as usize], &met.how);
-            // The check of the second, or of the first, that sees what the other of the two has changed.
+            // The check of the second load, or of the first, that sees the other access's change.
             let sees = |load: u32, touch: &Touch, store: &Touch| match () {
                 () if touch.access.writes() || !store.access.writes() => None,
                 () if !advance::is_feared(meeting.why) => None,
                 () => advanced(load),
             };
             let (of_second, of_first) = (sees(second, other, one), sees(first, one, other));
-            // A load behind a store sees it a cycle later; everything else keeps its order in one cycle.
+            // A load behind a store sees it a cycle later; all other pairs keep their order in one cycle.
             let cycles = |from: &Touch, to: &Touch| {
                 u32::from(from.access.writes() && !to.access.writes() || from.ordered)
             };
@@ -265,7 +268,8 @@ pub(super) fn view(
                     checks.for_each(|check| edge(check, first, 0, distance));
                 }
             }
-            // Only in their own iteration, by the source's promise: that holds no other one back.
+            // The accesses meet only in their own iteration, by the source's promise: that holds no other
+            // iteration back.
             let alone = meeting.backward.is_none() && !matches!(meeting.why, Alias::Meets(_));
             if alone || of_second.is_some() || of_first.is_some() {
                 continue;
@@ -371,7 +375,7 @@ fn occurrences(plan: &Plan, described: &[Described]) -> FxHashMap<Virtual, Occur
             let readers = &mut out.entry(root).or_insert_with(empty).readers;
             readers.push((at, ago + more, one));
         }
-        // What it may have to compute again is kept until then, and so is what that is made of.
+        // The values that a check may have to compute again are kept until then, and so are their operands.
         if let Some(check) = &item.check {
             let value = (check.value, 0);
             let again = check.writes().map(|one| (one, 0));

@@ -124,7 +124,8 @@ impl Kernel<'_> {
         let Kernel { view, schedule, .. } = self;
         let ii = i64::from(schedule.ii);
         let known = i64::from(self.known());
-        // Of an item for the iteration so many in front of the last one: its cycle from the end of the kernel on.
+        // The cycle of each item, from the end of the kernel on, for each iteration counted back from the
+        // last one.
         let mut issued: FxHashMap<(u32, i64), i64> = FxHashMap::default();
         let mut last = 0;
         for (one, round) in self.left() {
@@ -147,7 +148,7 @@ impl Kernel<'_> {
 
 /// Cycles and bundles of operations that the emission packs, by themselves.
 fn packed(function: &Function, operations: &[Operation], machine: &Epic) -> Option<(u32, u32)> {
-    // Every register that is not decided as one of the last of its file, which rotate in no loop.
+    // Every register without a decided place takes one of the last of its file, which rotate in no loop.
     let mut places: FxHashMap<Virtual, Reg> = FxHashMap::default();
     let mut next = [127u8, 127, 15];
     for one in operations.iter().flat_map(Operation::virtual_registers) {

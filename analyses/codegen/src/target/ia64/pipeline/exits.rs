@@ -678,7 +678,8 @@ impl Planner<'_> {
             (Some((at, item)), None) => Some((at, item.clone())),
             _ => None,
         };
-        // Its compare once more, under what was reached: as far as the operands still are what they were.
+        // The compare can be repeated under the reaching condition as long as its operands still have their
+        // values.
         let again = only.filter(|(at, compare)| {
             let sources = same_iteration(compare);
             let mut changed = sources.iter().any(|one| self.given.statics.contains(one));

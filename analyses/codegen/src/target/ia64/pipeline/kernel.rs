@@ -71,7 +71,8 @@ pub(super) fn allocate(
         first: 0,
     };
     for file in [File::General, File::Float, File::Predicate] {
-        // Stacked registers behind those that rotate hold what the prologue saves, and arguments of calls.
+        // The stacked registers behind the rotating ones hold the values that the prologue saves, and
+        // arguments of calls.
         let most = match file {
             File::General => {
                 let behind = SAVES + function.outputs.len() as u32;
@@ -323,7 +324,8 @@ impl Kernel<'_> {
     pub(super) fn install(&self, function: &mut Function) -> Option<()> {
         let exits = self.exits.len() as u32;
         let parts = self.parts();
-        // In front of the loop, the kernel, the choice of the exit, one block an exit, one a check.
+        // The new blocks: one in front of the loop, the kernel, the choice of the exit, one for each exit,
+        // one for each check.
         let behind = 1 + parts.len() as u32;
         let mut new = behind + 1 + exits + self.view.checks.len() as u32;
         new += u32::from(self.own.is_some());
@@ -576,7 +578,7 @@ impl Kernel<'_> {
         let SteppedLoad { value, base, step } = *load;
         let loads = |item: &Item| item.operation.writes().any(|one| one == value);
         let at = self.plan.items.iter().position(loads)?;
-        // The check is the first of its cycle: what the load does in that cycle is not done yet.
+        // The check is the first of its cycle: the load's own effect in that cycle has not happened yet.
         let between = self.schedule.start[check as usize].checked_sub(self.schedule.start[at])?;
         let back = -step * i64::from(between.div_ceil(self.schedule.ii));
         STEPS.contains(&back).then(|| {
@@ -675,7 +677,8 @@ impl Kernel<'_> {
                 }
                 operations.push(operation);
             }
-            // The table would say the same again: what is left of the row is executed there.
+            // A jump back to the check would find the table unchanged, so the rest of the row is executed in
+            // the recovery.
             for (number, from) in again_behind {
                 let left = operations.iter().skip(first + from).cloned();
                 recoveries[number].extend(left);

@@ -615,10 +615,11 @@ fn candidate(
         machine,
         options,
     } = setting;
-    // Loads that may run ahead of exits, with their addresses in one register and with addresses that rotate.
+    // The loads that may run ahead of exits, once with their addresses in one register and once with rotating
+    // addresses.
     let mut ahead: Option<Vec<(Form, Vec<Virtual>)>> = None;
     let mut best: Option<Found> = None;
-    // By method: its interval, and the iterations by which its bound is a whole number.
+    // For each method, its interval and the number of iterations by which its bound becomes whole.
     let mut fractions: Vec<(u32, u32)> = Vec::new();
     let mut refused = None;
     for &method in methods {
@@ -670,7 +671,8 @@ fn candidate(
                 report.methods.push((method, Some(found.schedule.ii)));
                 let mut own = report.clone();
                 bound(&found.plan, &found.view, &mut own);
-                // A check is the first of its cycle, which the bound knows nothing of: two iterations may come nearer to it.
+                // A check is the first of its cycle, which the bound does not know: two iterations may come
+                // nearer to it.
                 let checks = found.plan.items.iter().any(|item| item.check.is_some());
                 let missed = checks && found.schedule.ii > own.min_ii();
                 let times = own.unroll.max(1 + u32::from(missed));
@@ -727,7 +729,8 @@ fn count(function: &Function, region: &Region, body: &Body, form: &Form) -> Opti
     }
     trips(compare, !leaves, &mut |name| {
         let own = address::linear(given, described, at, name);
-        // Further up it may be a number; what a register holds there says nothing in front of the loop.
+        // Further up it may be a constant; the contents of a register there say nothing about the front of
+        // the loop.
         let mut above = own.clone();
         address::from_above(function, region, body, &mut [&mut above]);
         match above.start.terms.is_empty() {

@@ -352,7 +352,8 @@ pub(super) fn build(
         }
     }
     let mut started = None;
-    // After too many registers: the next interval, at which fewer iterations are under way.
+    // The search starts again at the next interval after a shortage of registers: fewer iterations are under
+    // way there.
     let (mut least, mut wider) = (0, WIDER);
     let mut again = true;
     loop {
@@ -368,7 +369,8 @@ pub(super) fn build(
         });
         let made: Vec<u32> = made.map(|made| made as u32).into_iter().collect();
         let (mut schedule, mut rows) = scheduled(&mut seen, &made, least..=most, options)?;
-        // What runs ahead writes into what the first iteration finds, from the second stage on.
+        // From the second stage on, operations that run ahead overwrite values that the first iteration
+        // reads.
         let late = overwriting(&plan, &seen, &schedule);
         if started.is_none() && !plan.counted && !late.is_empty() {
             // Those that may stand in the first stage.

@@ -219,7 +219,8 @@ pub fn rebundle<C: Clock<Document = Document>>(
                 })
                 .unwrap_or_else(Outcome::Kept);
         }
-        // Without a stop in front, the group of what stays would go on into groups that were made without it.
+        // Without a stop in front of it, the group of unchanged code would continue into groups that were
+        // made without it.
         let before = range.start.checked_sub(1);
         let open =
             before.is_some_and(|before| listing.items[before as usize].group == items[0].group);

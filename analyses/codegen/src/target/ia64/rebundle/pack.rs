@@ -94,7 +94,7 @@ pub(in crate::target::ia64) fn pack(
         cycles: packing.cycles,
         bundles,
         nops: 3 * bundles - count(block.types.iter().copied()).filled(),
-        // Where the order within a group asked for another bundle, the bound is not reached.
+        // If the order within a group required another bundle, the bound is not reached.
         proved: packing.proved && 3 * bundles == packing.slots,
     })
 }
@@ -102,7 +102,7 @@ pub(in crate::target::ia64) fn pack(
 /// The bundles of a block's groups in order.
 pub(in crate::target::ia64) fn bundles(groups: &[Group]) -> Vec<Laid> {
     let mut out = Vec::new();
-    // Of the bundle that is open: what is written in it, and the slots in front of a stop inside.
+    // The open bundle: the instructions written in it, and the slots in front of a stop inside.
     let (mut slots, mut stop): (Vec<Written>, u8) = (Vec::new(), 0);
     for group in groups {
         for (index, part) in group.parts.iter().enumerate() {

@@ -48,7 +48,7 @@ impl Selector<'_> {
             BinaryOp::FloatDiv => self.float_divide(to, x, y, ty),
             BinaryOp::FloatMin | BinaryOp::FloatMax => {
                 let least = op == BinaryOp::FloatMin;
-                // Of two equal ones the first where its sign decides; the other where one is no number.
+                // x is taken where both are equal and its sign decides, and where y is NaN.
                 let (same, first, unordered) =
                     (self.predicate(), self.predicate(), self.predicate());
                 put!(self, "fcmp.eq", [same, Reg::P0] = [x, y]);

@@ -479,8 +479,9 @@ impl Selector<'_> {
         let Some((x, up, y)) = pair(a, b).or_else(|| pair(b, a)) else {
             return false;
         };
-        // A pair of the one unit that shifts, in the place of two operations: not where these are needed all the same, or one of
-        // them would go elsewhere. What is extended behind a shift is extended nowhere else.
+        // The pair takes the one unit that shifts, in place of two operations. It does not pay if both are
+        // needed all the same, or if one of them would execute on another unit. A value extended behind a
+        // shift is extended nowhere else.
         let alone = self.widths.uses[a] == 1 || self.widths.uses[b] == 1;
         let both = self.widths.uses[a] == 1 && self.widths.uses[b] == 1;
         let extended = [a, b]

@@ -376,7 +376,8 @@ impl Selector<'_> {
         let before = self.refused.len();
         self.formed(inst);
         if self.options.bounds && self.refused.len() > before {
-            // It stands for itself: what it leaves has its registers, and nothing else is known of it.
+            // The refused operation stands for itself: its results have their registers, and nothing else is
+            // known of them.
             let source = self.source;
             let results = source.insts[inst].results.iter();
             let targets = results.map(|&result| Operand::from(self.home(result)));

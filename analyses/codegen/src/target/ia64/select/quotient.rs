@@ -145,7 +145,7 @@ fn shifted(by: Divisor, remainder: bool) -> Option<(Short, Vec<Step>)> {
     }
     let mut most = BACK + u32::from(by.negative && !remainder);
     if remainder {
-        // The way of a remainder in the multiplier, and what is behind the quotient here.
+        // The way of a remainder through the multiplier, and the steps behind the quotient here.
         let behind = depth(by.size)? + 1;
         most = (most + behind).min(BACK + MULTIPLIER) - behind;
     }
@@ -270,7 +270,7 @@ impl Selector<'_> {
             put!(self, "shr", [sum] = [high, shift]);
             return put!(self, "add", [to] = [sum, sign]);
         }
-        // What is added for the sign is added in front of the shift, while the multiplier is at work.
+        // The correction for the sign is added in front of the shift, while the multiplier is at work.
         let more = self.general();
         if shift <= 4 {
             put!(self, "shladd", [more] = [sign, shift, x]);
@@ -316,7 +316,7 @@ impl Selector<'_> {
         let of = reciprocal::unsigned(by.size, by.bits);
         let shifts = u32::from(of.shift > 0);
         if by.bits < 64 {
-            // The negative quotient: rounded up where the number that is added is just below 2^64.
+            // The negative quotient is rounded up if the addend is just below 2^64.
             let low = by.size.trailing_zeros();
             let merged = (1..=4).contains(&low);
             let factor = if merged { by.size >> low } else { by.size };

@@ -49,7 +49,7 @@ pub(super) struct Short {
 pub(super) fn short(by: u64, bits: u32, signed: bool) -> Vec<Short> {
     debug_assert!(!by.is_power_of_two() && by != 0 && bits <= 32);
     let (size, room) = (u128::from(by), 1u128 << (64 - bits));
-    // Bits that count: a number with a sign may be as far from zero as one that has a bit less.
+    // The bits that count: a signed number's distance from zero has one bit less.
     let counted = bits - u32::from(signed);
     let mut out = Vec::new();
     for shift in counted..64 {

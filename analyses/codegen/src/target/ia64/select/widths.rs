@@ -251,7 +251,8 @@ impl Widths {
                 BinaryOp::ShrUnsigned => {
                     function.int_constant(data.args[1]).is_some_and(|by| by > 0)
                 }
-                // A quotient by one more than 1 has lost the highest bit, and a remainder is below what divides.
+                // A quotient by more than 1 has lost the highest bit, and a remainder is less than the
+                // divisor.
                 BinaryOp::DivUnsigned => divisor(function, data) > 1,
                 BinaryOp::RemUnsigned => {
                     let most = 1 << (function.ty(data.args[1]).bits().clamp(1, 63) - 1);

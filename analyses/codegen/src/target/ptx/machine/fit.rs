@@ -128,7 +128,8 @@ impl Source<'_> {
     ) -> Made {
         let own = self.body.function.registers.len();
         let away = away.iter().filter(|away| (away.0 as usize) < own);
-        // What the slots need, where there are any; `%tid.x` where a value is rebuilt of it.
+        // The operations that the slots need, where there are any; those on `%tid.x` if a value is rebuilt
+        // from it.
         let wanted = |operation: &Operation| match operation.writes().next() == slots.thread {
             true => slots.rebuilds(),
             false => slots.warp_bytes > 0,

@@ -170,7 +170,7 @@ pub fn together_by_statement(
             .for_each(|&inst| note(function.insts[inst].loc));
         note(data.loc);
     }
-    // What is written at the statement's registers is bound there, too, where the statement became no instruction.
+    // A binding at the statement's registers counts, too, if the statement became no instruction.
     for binding in &function.bindings {
         let known = by_place.entry(binding.loc.span.start).or_insert(true);
         *known &= by_block[binding.block.0 as usize];

@@ -48,7 +48,8 @@ fn pressure_counts_words_by_statement() {
     let tree = parsed(SUM);
     let body = read(&tree).expect("a body");
     let pressure = pressure(&body);
-    // In the loop: the address of `out` takes two, `n`, the thread, the sum, the counter and the product one each.
+    // Seven words are live in the loop: two for the address of `out`, one each for `n`, the thread, the sum,
+    // the counter and the product.
     assert_eq!(pressure.words, 7);
     assert_eq!(pressure.predicates, 1);
     let names: Vec<&str> = pressure
@@ -182,7 +183,7 @@ fn values_of_parameters_and_places_are_computed_again() {
     let known = again(SUM);
     let named = |name: &str| known.iter().find(|own| own.0 == name).map(|own| own.1);
     assert_eq!(named("%rd1"), Some(1));
-    // The product of the thread's number: two instructions; with the address in front of it four.
+    // The product with the thread's number takes two instructions; with the address in front of it, four.
     assert_eq!(named("%rd2"), Some(2));
     assert_eq!(named("%rd3"), Some(4));
     // The counter is written twice.

@@ -14,7 +14,7 @@ pub(super) fn is_one(before: &[String], after: &[String]) -> bool {
 
 pub(super) fn check(before: &[String], after: &[String], names: &[&str]) -> Result<(), Violation> {
     let word = |words: &[String], at: usize| words.get(at).cloned().unwrap_or_default();
-    // Of the broadcasts that are open: the parentheses around them that are open in the text, too.
+    // For each open broadcast, the number of parentheses open around it in the text.
     let mut open: Vec<usize> = Vec::new();
     let mut depth = 0usize;
     let (mut a, mut b) = (0, 0);
@@ -41,7 +41,8 @@ pub(super) fn check(before: &[String], after: &[String], names: &[&str]) -> Resu
         if found != wanted {
             return Err(Violation::Changed { found, wanted });
         }
-        // A comma or the end of the declarator in front of the parenthesis: a part of the value was broadcast.
+        // A comma or the end of the declarator in front of the parenthesis: only a part of the value was
+        // broadcast.
         if open.last() == Some(&depth) && matches!(found.as_str(), ";" | ",") {
             return Err(Violation::Changed { found, wanted });
         }

@@ -101,7 +101,7 @@ fn requests_of_loops_alone_change() {
 fn a_broadcast_stands_around_a_whole_initial_value() {
     let accepts = |value: &str| accepts(Kind::WarpCopy, &BEFORE.replace("o[0]", value));
     assert!(accepts("WaveReadLaneFirst(o[0])"));
-    // Another value, another operation, a part of the value, or something else that changes.
+    // Another value, another operation, a part of the value, or something else is changed.
     assert!(!accepts("WaveReadLaneFirst(o[1])"));
     assert!(!accepts("WaveActiveSum(o[0])"));
     assert!(!accepts("WaveReadLaneFirst(o)[0]"));

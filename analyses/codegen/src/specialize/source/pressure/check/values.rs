@@ -293,7 +293,7 @@ impl Checker {
             };
             return Ok(index && stored.as_deref() == Some(variable));
         }
-        // Copies are what they copy; a hidden zero that is added to an index is nothing.
+        // A copy stands for the copied value; a hidden zero that is added to an index counts as nothing.
         let mut plain: Vec<&str> = Vec::new();
         let mut left_out: Vec<usize> = Vec::new();
         let mut at = 0;

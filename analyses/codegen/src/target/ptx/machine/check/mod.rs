@@ -125,12 +125,14 @@ pub fn check(
                 }
                 Err(original) => found.push(Violation::Unmatched { original }),
             }
-            // What is told is what the plain pairings find; another one may only prove that nothing is wrong.
+            // Violations are reported from the plain pairing; another pairing may only prove that there are
+            // none.
             let fewer = least.as_ref().is_none_or(|least| found.len() < least.len());
             if fewer && (pairing == 0 || found.is_empty()) {
                 least = Some(found.clone());
             }
-            // A line that reads what the original's does not may be one of the same words that was put in front of it.
+            // A line whose operands differ from the original's may have the same text as one that was
+            // inserted in front of it.
             let doubtful = found.iter().find_map(|violation| match violation {
                 Violation::WrongValue { statement, .. } => {
                     let mut lines = after.lines.iter();

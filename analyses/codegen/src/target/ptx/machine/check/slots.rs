@@ -253,7 +253,7 @@ fn address_of(line: &Line<'_>) -> Option<(Option<usize>, i64)> {
         .iter()
         .filter(|operand| matches!(operand, Operand::Name(_)))
         .count();
-    // Of a plain load, or of a store: the address' register is the place behind those in front of it.
+    // For a plain load or store, the address register is the place behind those in front of it.
     let is_register = line.places.len() > before && {
         let shape = line
             .shape

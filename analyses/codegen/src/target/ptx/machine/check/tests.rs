@@ -64,7 +64,8 @@ fn guards_and_joins() {
         assert!(right.contains(from), "{from}");
         judged(&right.replace(from, to))
     };
-    // The slot keeps the old value, has the new one under the other condition, or on one of two paths.
+    // The slot keeps the old value, or has the new one under the other condition, or has it on one of two
+    // paths.
     for (from, to) in [
         ("\t@%p1 st.local.b32 [spill], %r1;\n", ""),
         ("@%p1 st.local", "@!%p1 st.local"),

@@ -194,8 +194,8 @@ impl<'a, 't> Walk<'a, 't> {
             };
             copied = contents.of(&from).iter().filter(stays).cloned().collect();
         }
-        // A guard that the instruction itself writes says nothing behind it: what held the old value where it does not execute
-        // holds the new one everywhere, and nothing else does.
+        // A guard that the instruction itself writes says nothing afterwards: a place that held the old value
+        // where the instruction does not execute holds the new value everywhere, and no other place does.
         let writes_guard = own
             .guard
             .is_some_and(|guard| own.writes().any(|written| written == guard.0));
@@ -259,7 +259,8 @@ impl<'a, 't> Walk<'a, 't> {
         at: Option<Condition>,
     ) -> bool {
         let held = contents.under(&Storage::Register(register), at);
-        // Numbers alone are taken on trust; what counts in threads is arithmetic on the definitions.
+        // Only constants are taken on trust; values that depend on the thread are proved by arithmetic on the
+        // definitions.
         let number = match self.states[original as usize] {
             State::Constant(value) => Some(value),
             _ => None,
