@@ -21,8 +21,8 @@ pub trait Clock {
 #[derive(Clone, Debug)]
 pub struct WayPart<'l, L> {
     pub laid: &'l L,
-    /// Of its instructions.
+    /// The range of its instructions.
     pub items: Range<u32>,
-    /// It ends with a branch that is taken.
+    /// True if it ends with a branch that is taken.
     pub jumps: bool,
 }

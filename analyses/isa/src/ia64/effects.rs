@@ -32,7 +32,7 @@ pub enum Meaning {
 pub struct Operands<'a> {
     /// In front of `=`.
     pub targets: &'a [Meaning],
-    /// Behind `=`; all operands where there is none.
+    /// The operands behind `=`; all operands if there is no `=`.
     pub sources: &'a [Meaning],
 }
 

@@ -3,7 +3,7 @@
 use super::Reg;
 use crate::Branch;
 
-/// Which slots an instruction may take.
+/// The type of an instruction: the slots that it may take.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Type {
     A,
@@ -158,7 +158,7 @@ pub struct Inst {
     pub first: bool,
     /// Ends its group.
     pub last: bool,
-    /// Nothing is known to move across it.
+    /// True if nothing is known to move across it.
     pub barrier: bool,
     /// `add r1 = constant, r2`: the constant, where it is one of this kind.
     pub offset: Option<(Reg, i64)>,

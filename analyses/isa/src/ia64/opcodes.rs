@@ -89,7 +89,7 @@ macro_rules! branches {
         )
     };
 }
-/// Behind the completers of a slot: which levels of the caches are to keep the line.
+/// The hints behind the completers of a slot: the levels of the caches that are to keep the line.
 macro_rules! hinted {
     ($slot:literal) => {
         concat!($slot, " ?nt1|nt2|nta|d1|d2|d3|d4|d5|d6|d7")

@@ -9,7 +9,7 @@ use std::fmt;
 pub enum Effect {
     /// A function of the lane's own operands.
     Pure,
-    /// Without a result, or with one that no lane reads.
+    /// The instruction has no result, or one that no lane reads.
     Silent,
     /// Other lanes' values, or memory that may change between two lanes.
     Apart,
@@ -204,7 +204,7 @@ impl Opcode {
     const fn row(self) -> &'static (&'static str, Effect, Rule) {
         &OPCODES[self.0 as usize]
     }
-    /// As it is written.
+    /// Returns the name as it is written.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().0
