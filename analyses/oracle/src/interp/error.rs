@@ -41,7 +41,7 @@ impl std::fmt::Display for Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     Null,
-    /// Of an object of `size` bytes; `offset` may be before its start.
+    /// The access is outside of an object of `size` bytes; `offset` may be before its start.
     OutOfBounds {
         offset: i64,
         size: u64,

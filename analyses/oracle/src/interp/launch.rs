@@ -41,7 +41,7 @@ pub struct Launch {
     pub shuffle_warps: bool,
     /// A lane's atomics in seeded order instead of ascending.
     pub shuffle_atomics: bool,
-    /// Of divergent groups, the one of the last edge runs first.
+    /// True if, of divergent groups, the one of the last edge runs first.
     pub reverse_groups: bool,
     /// Reads of variables never written give a value a lane instead of 0.
     pub scramble_undefined: bool,

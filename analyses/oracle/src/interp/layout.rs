@@ -18,7 +18,7 @@ pub(super) struct Layout<'r> {
     /// Address and size by name.
     pub(super) shared_names: Vec<(SmolStr, u64, u64)>,
     dynamic: Option<u64>,
-    /// Of all buffers, those included that were too large to be made.
+    /// The bytes of all buffers, including those that were too large to be made.
     pub(super) bytes: u64,
 }
 

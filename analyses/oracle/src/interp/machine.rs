@@ -114,7 +114,7 @@ pub(super) struct Machine<'m, 'r, O: Observer> {
     memory: u64,
     pub(super) pool: Vec<Vec<Vec<u64>>>,
     pub(super) returned: Vec<Vec<u64>>,
-    /// Of workgroup 0.
+    /// The shared memory of workgroup 0 after the run.
     pub(super) shared_after: Vec<u8>,
     pub(super) scratch: Vec<u64>,
     pub(super) arguments: Vec<u64>,

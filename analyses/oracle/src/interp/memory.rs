@@ -131,7 +131,7 @@ pub(super) struct Request {
     pub(super) lane: usize,
     /// All elements together.
     pub(super) size: u32,
-    /// Of each element.
+    /// The alignment of each element.
     pub(super) align: u32,
     pub(super) write: bool,
 }

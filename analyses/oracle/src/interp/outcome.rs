@@ -36,7 +36,7 @@ pub struct Outcome {
 /// A buffer after the run: those of the launch first, then those of symbols.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BufferAfter {
-    /// Of the symbol that names it.
+    /// The name of the symbol that names it.
     pub name: Option<SmolStr>,
     pub bytes: Vec<u8>,
     /// The type of an element as the buffer was described, for showing it.

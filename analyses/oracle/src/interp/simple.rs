@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 /// A launch in a person's words. What is missing is chosen by the seed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaunchDescription {
-    /// Of one workgroup, unless the program fixes its size.
+    /// The lanes of one workgroup, unless the program fixes its size.
     pub lanes: u32,
     pub workgroups: u32,
     /// `None`: what the program asks for, else 32.

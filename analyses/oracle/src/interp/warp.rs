@@ -306,7 +306,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         Ok(())
     }
 
-    /// Those of the lanes that are held at a join from which no barrier is reached: nothing but the stack keeps them
+    /// Returns the lanes held at a join from which no barrier is reached: nothing but the stack keeps them
     /// from ending.
     pub(super) fn never_wait(&self, warp: &Warp, mask: u64) -> u64 {
         let [frame] = warp.frames.as_slice() else {

@@ -35,7 +35,7 @@ pub(super) struct Operands<'a> {
 
 pub(super) struct Answer {
     pub(super) rows: SmallVec<[Row; 2]>,
-    /// With the lane that it concerns.
+    /// The events, each with the lane that it concerns.
     pub(super) events: SmallVec<[(u32, EventKind); 2]>,
 }
 

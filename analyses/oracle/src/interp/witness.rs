@@ -35,7 +35,7 @@ pub struct Disagreement {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     extent: Extent,
-    /// Which quad, warp or workgroup.
+    /// The number of the quad, warp or workgroup.
     group: u64,
     function: u32,
     value: u32,

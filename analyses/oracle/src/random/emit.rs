@@ -15,7 +15,7 @@ use syntax::Span;
 pub(super) struct Entry {
     pub(super) value: Value,
     pub(super) ty: Type,
-    /// Of integers read as signed; meaningless for other types.
+    /// The range of integers read as signed; meaningless for other types.
     pub(super) range: (i64, i64),
 }
 

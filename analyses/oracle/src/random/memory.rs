@@ -99,8 +99,8 @@ pub(super) fn kernel_regions(
     }
 }
 
-/// Between two barriers that all lanes of the workgroup come to, each lane writes its word anew; afterwards all lanes
-/// read one word, and each reads a word of its choice.
+/// Writes an exchange: between two barriers that all lanes of the workgroup come to, each lane writes its
+/// word anew; afterwards all lanes read one word, and each reads a word of its choice.
 pub(super) fn exchange_again(e: &mut Emitter<'_>) {
     let (Some((base, size)), Some(own)) = (e.memory.exchanged, e.memory.exchange_own) else {
         e.b.inst(Op::Barrier(Barrier::Workgroup), &[], &[]);

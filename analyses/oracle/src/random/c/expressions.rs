@@ -414,7 +414,7 @@ pub(super) fn element_bound(element: Scalar) -> u64 {
     }
 }
 
-/// Of `&`, `|`, `^` and `~` of numbers within a bound.
+/// Returns the bound of `&`, `|`, `^` and ` ` of numbers within a bound.
 fn bits_bound(bound: u64, ty: Scalar) -> u64 {
     if ty.is_unsigned() {
         return limit(ty);

@@ -55,7 +55,7 @@ pub struct Kernel {
     pub seed: u64,
     /// A translation unit without includes.
     pub text: String,
-    /// Of the function to call.
+    /// The name of the function to call.
     pub name: SmolStr,
     /// `None`: it returns nothing.
     pub returns: Option<Scalar>,
@@ -67,7 +67,7 @@ pub struct Kernel {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameter {
     pub name: SmolStr,
-    /// As declared, without the name: `const int *restrict`.
+    /// The type as declared, without the name: `const int *restrict`.
     pub type_text: String,
     pub argument: Argument,
 }

@@ -86,7 +86,7 @@ impl Maker<'_> {
         None
     }
 
-    /// Something of the value with a smaller range, or with more room around.
+    /// Returns an expression of the value with a smaller range, or with more room around it.
     fn smaller(&mut self, value: Expr) -> Expr {
         if value.ty.is_float() {
             let constant = Expr::new("0.0009765625", Ty::F64, (0, 1));

@@ -8,7 +8,7 @@ use super::{Array, Maker, Object, Place, Scope};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Param {
     Scalar(Cell),
-    /// With subscripts, and whether it is written.
+    /// A pointer with its subscripts, and whether it is written.
     Pointer(Cell, i64, i64, bool),
     Structure(usize),
     /// A structure by value.
@@ -24,11 +24,11 @@ pub(super) struct Callee {
     pub(super) returns: Option<Cell>,
     /// The structure that it returns.
     pub(super) structure: Option<usize>,
-    /// It changes nothing.
+    /// True if it changes nothing.
     pub(super) pure: bool,
     /// The number of executions of a statement in it.
     pub(super) weight: u32,
-    /// It is a table of functions with this last subscript.
+    /// The last subscript, if it is a table of functions.
     pub(super) table: Option<i64>,
     pub(super) through_pointers: bool,
 }

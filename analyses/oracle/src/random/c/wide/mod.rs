@@ -64,7 +64,7 @@ pub fn wide(seed: u64) -> Wide {
 struct Place {
     text: String,
     cell: Cell,
-    /// Of what is never assigned.
+    /// The range of a place that is never assigned.
     fixed: Option<(i128, i128)>,
     /// `&text` may be taken.
     addressable: bool,

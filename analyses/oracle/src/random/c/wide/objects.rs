@@ -16,7 +16,7 @@ pub(super) struct Structure {
     /// Its tag.
     pub(super) name: String,
     pub(super) fields: Vec<(String, Field)>,
-    /// Without padding.
+    /// True if there is no padding.
     pub(super) flat: bool,
     size: i64,
     align: i64,

@@ -101,7 +101,8 @@ pub(super) fn common(a: Ty, b: Ty) -> Ty {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Cell {
     pub(super) ty: Ty,
-    /// Of signed integers: added to, so that what is assigned is small. Floats always are.
+    /// True if values are added to signed integers of this kind, so that assigned values are small. Floats
+    /// are always summed.
     pub(super) sum: bool,
 }
 
