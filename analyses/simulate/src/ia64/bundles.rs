@@ -62,7 +62,7 @@ fn fits(instruction: Slot, slot: Slot) -> bool {
     }
 }
 
-/// As many of `rest`, in order, as this shape takes.
+/// Fills a bundle with as many of `rest`, in order, as this shape takes.
 pub(super) fn fill(shape: usize, rest: &[Placed]) -> Filled {
     let kinds = &SHAPES[shape];
     let mut filled = Filled {

@@ -40,7 +40,7 @@ impl Data {
     pub(super) fn in_text(&self) -> bool {
         self.now.is_none()
     }
-    /// Between instructions: what data stands there goes to a section of its own, and back.
+    /// Begins or ends data between instructions, which goes to a section of its own.
     pub(super) fn inline(&mut self, on: bool) {
         self.now = on.then(|| self.section(".text"));
     }

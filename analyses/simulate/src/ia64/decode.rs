@@ -41,7 +41,7 @@ pub(super) struct Raw {
 pub(super) struct Words<'a> {
     pub(super) raw: &'a Raw,
     pub(super) base: &'a str,
-    /// Behind the first point.
+    /// The words behind the first point.
     pub(super) completers: Vec<&'a str>,
     pub(super) value: &'a dyn Fn(&Expr) -> Option<i64>,
 }

@@ -44,7 +44,7 @@ pub(super) enum Mode {
 /// The format that a result is rounded to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rounding {
-    /// Of the significand: 24, 53 or 64.
+    /// The bits of the significand: 24, 53 or 64.
     pub(super) bits: u32,
     /// Exponents of normal numbers.
     pub(super) least: i32,
@@ -128,7 +128,7 @@ impl Float {
         (self.significand << zeros, self.last_bit() - zeros as i32)
     }
 
-    /// As an IEEE double, rounded to nearest.
+    /// Returns the value as an IEEE double, rounded to nearest.
     #[must_use]
     pub fn to_f64(self) -> f64 {
         let value = match self.class() {
@@ -226,7 +226,7 @@ impl Float {
         Float::new(value < 0, INTEGER - zeros, magnitude << zeros)
     }
 
-    /// To an integer of 64 bits; `None`: out of range.
+    /// Returns the value as an integer of 64 bits; `None`: out of range.
     pub(super) fn to_integer(self, signed: bool, mode: Mode) -> Option<u64> {
         match self.class() {
             Class::NaTVal | Class::Nan | Class::Infinity => return None,

@@ -14,7 +14,7 @@ pub(super) enum Src {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Alu {
     Add,
-    /// With one more.
+    /// A sum, plus one.
     AddOne,
     Sub,
     /// Less one more.
@@ -216,7 +216,7 @@ pub(super) enum Target {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Op {
-    /// Not an instruction that is simulated.
+    /// An instruction that is not simulated.
     Unknown,
     Nop,
     /// Orders memory, hints, changes nothing that is seen here.

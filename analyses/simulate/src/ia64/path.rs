@@ -79,7 +79,7 @@ impl Laid {
         }
     }
 
-    /// With the nops that fill the bundle of the last.
+    /// Returns the places of items, with the nops that fill the bundle of the last one.
     fn range(&self, items: &Range<u32>) -> Option<Range<usize>> {
         let mut places = self.places[items.start as usize..items.end as usize]
             .iter()

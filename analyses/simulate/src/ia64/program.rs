@@ -42,7 +42,7 @@ pub(super) struct Inst {
     pub(super) bundle: u32,
     pub(super) stop: bool,
     pub(super) mnemonic: SmolStr,
-    /// Of the document; none of what fills.
+    /// The statement of the document; `None` for fillers.
     pub(super) statement: Option<u32>,
 }
 
@@ -101,7 +101,7 @@ struct Builder<'a> {
     /// Source of each instruction, `None` for a nop that fills, with its bundle, slot and stop.
     placed: Vec<(Option<usize>, u32, u8, bool)>,
     problems: Vec<Problem>,
-    /// Those of them that are about bundles.
+    /// The problems about bundles among them.
     malformed: Vec<Problem>,
 }
 

@@ -141,7 +141,7 @@ pub(super) struct Machine<'a> {
     pub(super) ip: u64,
     pub(super) reads: Vec<Read>,
     pub(super) writes: Vec<Write>,
-    /// Of memory, by the instruction that executes.
+    /// The accesses to memory by the instruction that executes.
     pub(super) accesses: Vec<Access>,
     /// True if a branch rotated the registers in this group.
     pub(super) rotated: bool,

@@ -55,7 +55,7 @@ pub enum Producer {
     FromBranch,
     /// Moves from application registers by integer units.
     FromApplication,
-    /// Those by memory units.
+    /// Application registers that memory units read.
     FromApplicationMemory,
     Other,
 }
@@ -128,7 +128,7 @@ pub struct BranchUnit {
 pub struct MissingLine {
     /// From 1.
     pub line: u32,
-    /// Of loads, stores and prefetches.
+    /// The accesses of loads, stores and prefetches.
     pub accesses: u64,
     pub misses: u64,
     /// Cycles that were waited for what was loaded here.
@@ -393,7 +393,7 @@ struct Window {
 struct Pending {
     id: Id,
     from: Producer,
-    /// It holds what an access brought: the index of that.
+    /// The index of the access whose value it holds.
     access: Option<usize>,
 }
 
@@ -496,7 +496,7 @@ impl<'a> Clock<'a> {
             lines,
         })
     }
-    /// Nothing issues for some cycles behind the instructions that are gathered.
+    /// Adds cycles in which nothing issues behind the gathered instructions.
     pub(super) const fn mispredicted(&mut self, penalty: u32) {
         self.penalty += penalty as u64;
     }

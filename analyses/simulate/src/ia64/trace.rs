@@ -36,7 +36,7 @@ impl Tracer {
         }
     }
 
-    /// Nothing was fetched for some cycles that the listener knows of.
+    /// Adds cycles in which nothing was fetched, known to the listener.
     pub(super) const fn waited(&mut self, cycles: u64) {
         self.last += cycles;
     }

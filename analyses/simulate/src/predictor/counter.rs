@@ -8,7 +8,7 @@ pub(super) fn count(counter: &mut u8, up: bool) {
     };
 }
 
-/// Not taken, by a hair: how counters begin.
+/// The initial state of counters: weakly not taken.
 pub(super) const WEAK: u8 = 1;
 
 /// A number that tells contents apart.

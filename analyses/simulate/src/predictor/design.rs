@@ -9,7 +9,7 @@ pub(super) const TABLES: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MetaSizes {
     pub histories: u32,
-    /// Of the counters that local histories choose; histories have as many bits.
+    /// The counters that local histories choose; histories have as many bits.
     pub local: u32,
     pub global: u32,
     /// Bits of the global history.
@@ -47,7 +47,8 @@ pub struct TageSizes {
 }
 
 impl Default for TageSizes {
-    /// Of the order of today's cores: 4 KB without tags, 12 times 2048 entries of 17 bits, 51 KB; histories from 4 to 640.
+    /// Returns sizes of the order of today's cores: 4 KB without tags, 12 times 2048 entries of 17 bits, 51
+    /// KB; histories from 4 to 640.
     fn default() -> TageSizes {
         TageSizes {
             base: 14,
@@ -76,7 +77,7 @@ impl TageSizes {
 /// The subject of a chooser's local histories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Local {
-    /// Of the branch.
+    /// The history of the branch itself.
     #[default]
     Plain,
     /// Two of a branch with a guard: the guard's value, as the register file has it at fetch, chooses.

@@ -33,7 +33,7 @@ struct Pending {
 pub(super) struct Meta {
     sizes: MetaSizes,
     local: Local,
-    /// Those for a guard that is true behind those for one that is false.
+    /// The histories of guards that are false, and behind them those of guards that are true.
     histories: Vec<u16>,
     local_counters: Vec<u8>,
     global_counters: Vec<u8>,
@@ -44,7 +44,7 @@ pub(super) struct Meta {
 /// The state of a guard, by the register file and the definitions in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Guard {
-    /// As the register file has it.
+    /// The value in the register file.
     pub value: bool,
     /// Its newest definition is not in flight.
     pub resolved: bool,

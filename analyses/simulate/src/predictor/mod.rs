@@ -37,7 +37,7 @@ pub use laboratory::{Laboratory, simulate};
 /// A predicate and the value that a definition gives it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Write {
-    /// Of the register file, rotation undone.
+    /// The predicate's number in the register file, rotation undone.
     pub predicate: u16,
     pub value: bool,
 }

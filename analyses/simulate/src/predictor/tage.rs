@@ -41,7 +41,7 @@ impl Entry {
 struct Table {
     entries: Vec<Entry>,
     length: u32,
-    /// Of the history, for the index and twice for the tag.
+    /// The folded history for the index, and twice for the tag.
     index: Fold,
     tags: [Fold; 2],
 }

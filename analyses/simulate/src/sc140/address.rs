@@ -10,7 +10,7 @@ use super::state::{Machine, Trap, Write};
 enum Modifier {
     Linear,
     ReverseCarry,
-    /// Of a modulus register; steps of more than the buffer's length are allowed.
+    /// The modifier of a modulus register; steps of more than the buffer's length are allowed.
     Modulo(usize, bool),
 }
 

@@ -231,7 +231,7 @@ impl Machine<'_> {
         let sum = unsigned(a, bits) + unsigned(b, bits) + i64::from(carry);
         self.writes.push(Write::Carry(sum >> bits != 0));
     }
-    /// Of `a` less `b`.
+    /// Sets the carry to the borrow of `a` less `b`.
     fn borrow(&mut self, a: i64, b: i64, carry: bool) {
         let bits = self.settings.carry_bits;
         let less = unsigned(b, bits) + i64::from(carry);

@@ -12,7 +12,7 @@ use syntax::sc140::{Expr, Instruction, Memory, Operand, OperandKind, Size, Unary
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Decoded {
     pub op: Op,
-    /// Of 16 bits.
+    /// The size in words of 16 bits.
     pub words: u32,
     /// An operand is a register of the upper half.
     pub upper: bool,

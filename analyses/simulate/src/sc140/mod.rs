@@ -120,7 +120,7 @@ pub enum FaultKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     pub kind: FaultKind,
-    /// Of the sources, from 0.
+    /// The number of the source, from 0.
     pub file: usize,
     /// From 1; 0: no line of a file.
     pub line: u32,

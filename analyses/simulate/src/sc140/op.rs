@@ -92,7 +92,7 @@ pub(super) enum DataKind {
     SubRounded,
     SubDouble,
     Transfer,
-    /// If T has this value.
+    /// A transfer if T has this value.
     TransferIf(bool),
     TestEqual,
     TestGreaterEqual,
@@ -139,7 +139,7 @@ pub(super) enum AddressKind {
     /// The base and the source, shifted to the left.
     Add(u32),
     Subtract,
-    /// To the left; to the right, arithmetic or logical.
+    /// A shift to the left; to the right, arithmetic or logical.
     ShiftLeft(u32),
     ShiftRight,
     ShiftRightLogical,
@@ -206,7 +206,7 @@ pub(super) enum Step {
 /// The end of a move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
-    /// As many as the move has elements.
+    /// As many registers as the move has elements.
     Regs([Reg; 4]),
     Half(Reg, bool),
     Number(i64),

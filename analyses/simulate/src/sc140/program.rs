@@ -73,7 +73,7 @@ pub struct Program {
 enum Item<'a> {
     Label(usize, SmolStr),
     Align(u32),
-    /// So that the next set lies in one fetch.
+    /// Padding so that the next set lies in one fetch.
     FetchAlign,
     Set(usize),
     Data(usize, &'a Directive),

@@ -46,7 +46,7 @@ pub(super) struct Machine<'m> {
     pub vba: u32,
     /// The status register, loop flags included.
     pub sr: u32,
-    /// Of the set that executes.
+    /// The writes of the set that executes.
     pub writes: Vec<Write>,
     pub broken: Vec<Rule>,
     /// Registers that moves write, and T, in this set and in the set before.

@@ -244,7 +244,7 @@ pub(super) fn is_predicable(mnemonic: Mnemonic) -> bool {
 pub(super) enum Draw {
     /// All different.
     Apart,
-    /// Those that are read may be others of the instruction, or constants.
+    /// Operands that are read may be others of the instruction, or constants.
     Mixed,
 }
 
