@@ -80,7 +80,8 @@ pub struct ItemKey {
 pub struct LineIndex {
     starts: Vec<u32>,
     length: u32,
-    /// For a text that is not ASCII: what lies before every `STRIDE`-th byte or the next character's start.
+    /// The marks of a text that is not ASCII: the counts before every `STRIDE`-th byte or the next
+    /// character's start.
     marks: Vec<Mark>,
 }
 

@@ -10,7 +10,8 @@ use syntax::preprocess::{IncludeResolver, IncludedFile};
 #[derive(Default)]
 pub(crate) struct Search {
     pub(crate) directories: Vec<PathBuf>,
-    /// As shaders written on Windows need it: names in any case, `<...>` as `"..."`, and two directories further up.
+    /// True for shaders written on Windows: names in any case, `<...>` as `"..."`, and two directories
+    /// further up.
     pub(crate) lenient: bool,
     cache: BTreeMap<PathBuf, Option<Arc<LexedFile>>>,
 }

@@ -726,7 +726,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// As it is written.
+    /// Returns the operator as it is written.
     pub const fn symbol(self) -> &'static str {
         match self {
             BinaryOp::Add => "+",

@@ -77,7 +77,7 @@ pub const COLUMN_ZERO: u8 = 4;
 pub const SPLICED: u8 = 8;
 /// Came out of a macro's body; its span is the span of the use.
 pub const FROM_MACRO: u8 = 16;
-/// On the first token of an item: `#pragma pack_matrix(row_major)` stands before it.
+/// The flag of an item's first token: `#pragma pack_matrix(row_major)` stands before it.
 pub const ROW_MAJOR: u8 = 64;
 
 /// A token as written: its text is `&file.text[start..end]`.

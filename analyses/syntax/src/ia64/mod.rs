@@ -88,7 +88,7 @@ pub struct Directive {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Argument {
     Expr(Expr),
-    /// Without its quotes, escapes as written.
+    /// A string without its quotes, escapes as written.
     Text(SmolStr),
     /// An operand that is no expression: `@progbits`, `"ax"` aside.
     Other(SmolStr),
@@ -103,7 +103,7 @@ pub struct Instruction {
     pub mnemonic_span: Span,
     /// In front of `=`.
     pub targets: Vec<Operand>,
-    /// Behind `=`; all operands where there is none.
+    /// The operands behind `=`; all operands if there is no `=`.
     pub sources: Vec<Operand>,
     /// True if there is a `=`.
     pub assigns: bool,

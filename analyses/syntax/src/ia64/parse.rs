@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
         self.problem(span, message);
         self.skip(start);
     }
-    /// To what may begin a statement again.
+    /// Skips to a token that may begin a statement.
     fn skip(&mut self, start: u32) {
         while !matches!(
             self.token(),
@@ -237,7 +237,8 @@ impl<'a> Parser<'a> {
         );
     }
 
-    /// Behind the directive that opens it, to the end of the line of the one that closes it.
+    /// Skips a macro's body from behind the directive that opens it to the end of the line of the one that
+    /// closes it.
     fn macro_body(&mut self) {
         let mut open = 1;
         while self.at < self.words.len() {

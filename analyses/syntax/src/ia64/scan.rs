@@ -8,9 +8,9 @@ use crate::source::Span;
 pub(super) enum Token<'a> {
     /// Letters, digits, `_`, `.`, `$`, `@`, `?`, and what is no ASCII; begins with no digit.
     Name(&'a str),
-    /// As written: `0x1f`, `12`, `1b` (a local label).
+    /// A number as written: `0x1f`, `12`, `1b` (a local label).
     Number(&'a str),
-    /// Without quotes.
+    /// A string without its quotes.
     Text(&'a str),
     /// `;;`
     Stop,

@@ -24,7 +24,7 @@ struct Entry {
 /// An attribute's words and where it ends.
 struct Attribute {
     entries: Vec<Entry>,
-    /// Nothing else is named in it.
+    /// True if nothing else is named in it.
     whole: bool,
     end: usize,
 }
@@ -123,7 +123,7 @@ fn attribute_at(stream: Stream<'_>, dialect: Dialect, start: usize) -> Option<At
     Some(found)
 }
 
-/// Behind the parenthesis that closes the one at `open`.
+/// Returns the position behind the parenthesis that closes the one at `open`.
 fn closing(stream: Stream<'_>, open: usize) -> Option<usize> {
     const LONGEST: usize = 256;
     let mut depth = 0usize;

@@ -245,7 +245,7 @@ impl<'a> Splitter<'a> {
         self.kind(at) == T::Namespace && end.is_some_and(|at| self.kind(at) == T::LBrace)
     }
 
-    /// Behind the bracket that closes the one at `open`; at most a look-ahead further.
+    /// Returns the position behind the bracket that closes the one at `open`; at most a look-ahead further.
     fn balanced(&self, open: usize) -> usize {
         let mut depth = 0usize;
         for index in open..open + LOOKAHEAD {
@@ -262,7 +262,8 @@ impl<'a> Splitter<'a> {
         open + LOOKAHEAD
     }
 
-    /// Behind the angle bracket that closes the one at `open`, or `open + 1` when none does.
+    /// Returns the position behind the angle bracket that closes the one at `open`, or `open + 1` if none
+    /// does.
     fn angles(&self, open: usize) -> usize {
         let (mut depth, mut nested) = (0i32, 0i32);
         for index in open..open + 512 {
@@ -285,7 +286,7 @@ impl<'a> Splitter<'a> {
         open + 1
     }
 
-    /// Behind the last token of the item that begins at `self.at`.
+    /// Returns the position behind the last token of the item that begins at `self.at`.
     fn item_end(&mut self) -> usize {
         let start = self.at;
         let mut at = start;

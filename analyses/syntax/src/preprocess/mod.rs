@@ -131,8 +131,8 @@ pub struct Unit {
     pub macros: Vec<MacroDefinition>,
     /// Uses in the main file, in order; `#ifdef` and `defined` count as uses.
     pub macro_uses: Vec<MacroUse>,
-    /// Of a unit that is seen from an included file: the file that preprocessing began with. The included one has its
-    /// number then, 0, and all that is said of the main file holds for the included one.
+    /// The file with which preprocessing began, for a unit seen from an included file. The included file has
+    /// its number then, 0, and everything said of the main file holds for the included one.
     pub seen_through: Option<FileId>,
 }
 

@@ -179,7 +179,7 @@ fn names(cursor: &mut Cursor<'_>) -> Option<Vec<Name>> {
     Some(all)
 }
 
-/// After `.loc`: three numbers on the line, then attributes after commas.
+/// Returns the location in a `.loc`: three numbers on the line, then attributes after commas.
 fn location(cursor: &mut Cursor<'_>) -> Option<SourceLocation> {
     let number = |cursor: &mut Cursor<'_>| {
         cursor.blanks();

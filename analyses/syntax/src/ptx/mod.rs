@@ -134,7 +134,7 @@ pub struct PtxFunction {
 /// `.maxntid 256, 1, 1`
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Directive {
-    /// Without the dot.
+    /// The name without the dot.
     pub name: Name,
     pub numbers: Vec<u32>,
 }
@@ -186,10 +186,10 @@ pub struct Instruction {
     pub guard: Option<Guard>,
     /// The part before the first dot.
     pub opcode: Name,
-    /// Without their dots: `["global", "nc", "L2::128B", "v4", "f32"]`.
+    /// The modifiers without their dots: `["global", "nc", "L2::128B", "v4", "f32"]`.
     pub modifiers: Vec<SmolStr>,
     pub operands: Vec<Operand>,
-    /// It stands between the comments that surround inline assembly of the source.
+    /// True if it stands between the comments that surround inline assembly of the source.
     pub inline_assembly: bool,
 }
 

@@ -9,7 +9,7 @@ pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
     pub(super) problems: Vec<Problem>,
-    /// Between `// begin inline asm` and `// end inline asm`.
+    /// True between `// begin inline asm` and `// end inline asm`.
     pub(super) inline_assembly: bool,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         self.problem_here(format!("expected `{}`", byte as char));
         None
     }
-    /// To the next `;` (taken) or line end (left), so that one bad statement costs one statement.
+    /// Skips to the next `;` (taken) or line end (left), so that one bad statement costs one statement.
     pub(super) fn resynchronise(&mut self) {
         let rest = &self.bytes()[self.at..];
         match memchr::memchr3(b';', b'\n', b'}', rest) {

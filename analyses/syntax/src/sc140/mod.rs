@@ -105,7 +105,7 @@ impl Directive {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Argument {
     Expr(Expr),
-    /// Without its quotes.
+    /// A string without its quotes.
     Text(SmolStr),
     /// A token that is no expression.
     Other(SmolStr),
@@ -207,7 +207,7 @@ pub enum Size {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Memory {
     pub size: Option<Size>,
-    /// Between the parentheses: a register, a sum with one, or an address.
+    /// The address between the parentheses: a register, a sum with one, or an address.
     pub address: Expr,
     pub update: Update,
 }

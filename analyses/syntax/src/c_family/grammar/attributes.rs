@@ -158,7 +158,7 @@ impl Parser<'_> {
     }
 }
 
-/// Without the underscores around it.
+/// Returns a name without the underscores around it.
 fn bare(name: &str) -> SmolStr {
     SmolStr::new(
         name.strip_prefix("__")

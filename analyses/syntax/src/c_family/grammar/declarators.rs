@@ -523,7 +523,7 @@ impl Parser<'_> {
 pub(super) struct Dimension {
     size: Option<Expr>,
     span: Span,
-    /// It is written as one of a parameter can be only.
+    /// The operator of a dimension in a form that only a parameter can have.
     pointer: Option<Operator>,
 }
 

@@ -11,12 +11,12 @@ const ASSIGNMENT: u8 = 2;
 const LOGICAL_OR: u8 = 3;
 
 impl Parser<'_> {
-    /// With commas.
+    /// Parses an expression, commas included.
     pub(super) fn expression(&mut self) -> Expr {
         self.binary(COMMA)
     }
 
-    /// Without commas: arguments and initializers.
+    /// Parses an expression without commas: an argument or initializer.
     pub(super) fn assignment(&mut self) -> Expr {
         self.binary(ASSIGNMENT)
     }

@@ -223,7 +223,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Without a type in front, a name is a constructor's when it repeats its class.
+    /// Returns whether a name without a type in front is that of a constructor: it repeats its class.
     fn names_class(&self, name: &Name) -> bool {
         match &name.segments[..] {
             [.., class, own] => class.ident.name == own.ident.name,

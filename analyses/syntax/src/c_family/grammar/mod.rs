@@ -252,7 +252,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Behind the last token taken: where something is missing.
+    /// Returns the place behind the last token taken, where something is missing.
     fn span_behind(&self) -> Span {
         self.at
             .checked_sub(1)
@@ -313,7 +313,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Behind the bracket that closes the one at `open`; the end of the item when none does.
+    /// Returns the position behind the bracket that closes the one at `open`; the end of the item if none
+    /// does.
     fn closing(&self, open: usize) -> usize {
         let mut depth = 0usize;
         let mut at = open;
@@ -350,7 +351,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Behind the next `;` of this level or a braced group that ends a line of thought; before a closing `}`.
+    /// Skips to the position behind the next `;` of this level or behind a braced group that ends the
+    /// statement; before a closing `}`.
     fn skip_statement(&mut self) {
         self.half = false;
         loop {

@@ -185,7 +185,7 @@ impl Parser<'_> {
         arguments
     }
 
-    /// Behind the `>` that closes the list one is in.
+    /// Skips to the position behind the `>` that closes the current list.
     fn skip_angles(&mut self) {
         let mut depth = 1i32;
         loop {

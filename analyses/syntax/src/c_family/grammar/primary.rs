@@ -401,7 +401,7 @@ impl Parser<'_> {
         }
     }
 
-    /// To the `)` that is missing, as long as it can be in this statement.
+    /// Skips to the missing `)`, as long as it can be in this statement.
     fn skip_to_parenthesis(&mut self) {
         self.half = false;
         loop {

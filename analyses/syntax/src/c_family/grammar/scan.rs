@@ -31,7 +31,7 @@ pub(super) enum Surety {
 }
 
 impl Parser<'_> {
-    /// As `closing`, within reach; the end of the item otherwise.
+    /// Returns the same as `closing` within reach; the end of the item otherwise.
     pub(super) fn near(&self, open: usize) -> usize {
         let mut depth = 0usize;
         for at in open..self.tokens.len().min(open + REACH) {
@@ -55,7 +55,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind the `>` that closes the `<` at `open`, when what lies between can be template arguments.
+    /// Returns the position behind the `>` that closes the `<` at `open`, if the tokens between can be
+    /// template arguments.
     pub(super) fn scan_angles(&self, open: usize, known: bool) -> Option<Ahead> {
         if !self.dialect.has_templates() {
             return None;
@@ -157,7 +158,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind a possibly qualified name with template arguments.
+    /// Returns the position behind a possibly qualified name with template arguments.
     pub(super) fn scan_name(&self, start: usize) -> Option<Ahead> {
         let mut at = start;
         if self.kind_at(at) == T::ColonColon {
@@ -205,7 +206,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind the type that would begin at `start`, pointers, references and `[]` included, and how sure that is.
+    /// Returns the position behind the type that would begin at `start`, pointers, references and `[]`
+    /// included, and the certainty of that.
     pub(super) fn scan_type(&self, start: usize) -> Option<(Ahead, Surety)> {
         let mut at = start;
         let mut surety = Surety::Name;

@@ -270,7 +270,7 @@ impl Parser<'_> {
         kind
     }
 
-    /// Over `if (...) ... else if ...` without building anything.
+    /// Skips `if (...) ... else if ...` without building anything.
     fn skip_else_chain(&mut self) {
         loop {
             if self.eat(T::If) {

@@ -4,7 +4,8 @@
 use super::*;
 
 impl Preprocessor<'_> {
-    /// As many arguments as parameters: the last takes the rest when variadic, missing ones are empty.
+    /// Returns as many arguments as parameters: if variadic, the last one takes the rest; missing ones are
+    /// empty.
     pub(super) fn fit(
         &mut self,
         mut arguments: Vec<Vec<PpToken>>,

@@ -101,7 +101,7 @@ impl Preprocessor<'_> {
         rest.is_some()
     }
 
-    /// Nothing more is taken from headers.
+    /// Takes nothing more from headers.
     fn cut_headers(&mut self) {
         if std::mem::replace(&mut self.budget.cut, true) {
             return;

@@ -55,7 +55,8 @@ impl TemplateNames {
 }
 
 impl Preprocessor<'_> {
-    /// Before each token of a file: items that ended are forgotten; the word `template` may begin another.
+    /// Follows templates before each token of a file: items that ended are forgotten; the word `template` may
+    /// begin another.
     pub(super) fn follow_templates(&mut self, lexed: &LexedFile) {
         if self.template_names.options.is_empty() {
             return;
