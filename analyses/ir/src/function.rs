@@ -96,7 +96,7 @@ pub enum Language {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParameterInfo {
     pub name: SmolStr,
-    /// As written, for people.
+    /// The type as written, for people.
     pub type_text: SmolStr,
     /// The entry block's parameters that carry it.
     pub values: SmallVec<[Value; 1]>,
@@ -129,7 +129,7 @@ pub struct BlockData {
     pub params: Vec<Value>,
     pub insts: Vec<Inst>,
     pub terminator: Terminator,
-    /// Of the terminator: the condition's place.
+    /// The place of the terminator: that of its condition.
     pub loc: Loc,
     pub branch: BranchKind,
 }
@@ -335,7 +335,7 @@ pub struct Definition {
     pub linkage: Linkage,
     /// Addresses that stand among the initial bytes, which are zero there; by offset, 8 bytes each.
     pub addresses: Vec<Address>,
-    /// There is an initial value, and it is not known here.
+    /// True if there is an initial value, and it is not known here.
     pub opaque: bool,
     /// Each thread of the program has its own.
     pub thread_local: bool,
@@ -410,7 +410,7 @@ pub enum Interpolation {
 pub struct VariableData {
     /// The plain identifier as declared.
     pub name: SmolStr,
-    /// As written, for people.
+    /// The type as written, for people.
     pub type_text: SmolStr,
     /// The identifier's place in the declaration.
     pub declared: Loc,
@@ -444,7 +444,7 @@ pub struct Binding {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BindingKind {
-    /// With its initial value; no values when there is none.
+    /// A declaration with its initial value; without values if there is none.
     Declaration,
     Assignment,
     Read,
@@ -465,11 +465,11 @@ pub struct SourceLoop {
     pub independent: bool,
 }
 
-/// Something that was not understood: why, and where.
+/// A construct that was not understood: the reason and the place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unknown {
     pub reason: String,
-    /// It may assign variables: its results are what becomes of as many of its last arguments.
+    /// True if it may assign variables: its results are the new values of as many of its last arguments.
     pub assigns: bool,
     pub loc: Loc,
 }

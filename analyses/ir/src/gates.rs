@@ -1,4 +1,4 @@
-//! Which merges and loop exits a divergent branch decides: the gates of gated SSA as *sets of predicates*.
+//! The merges and loop exits that a divergent branch decides: the gates of gated SSA as *sets of predicates*.
 //!
 //! For a branch `b` whose lanes part: its *joins*, blocks that two disjoint paths from `b` reach (a φ there depends on the
 //! branch: γ), and its *divergent exits*, through which lanes leave a loop in different iterations (a value that leaves

@@ -133,7 +133,8 @@ pub struct Convention {
     pub into: bool,
     /// Arguments, by number, that lie in the slot of the one before them: second elements of pairs of `float`.
     pub halves: SmallVec<[u16; 2]>,
-    /// So many arguments, the last ones, are passed by reference: as many results, the last ones, are what becomes of them.
+    /// The number of arguments, the last ones, that are passed by reference: as many results, the last ones,
+    /// are their new values.
     pub by_reference: u16,
 }
 
@@ -244,9 +245,9 @@ pub enum UnaryOp {
     Floor,
     Ceil,
     TruncFloat,
-    /// To nearest, halves away from zero.
+    /// Rounds to nearest, halves away from zero.
     Round,
-    /// To nearest, halves to even.
+    /// Rounds to nearest, halves to even.
     RoundEven,
     Fract,
     Saturate,
@@ -401,7 +402,7 @@ impl IntCondition {
             GreaterEqualUnsigned => LessUnsigned,
         }
     }
-    /// Of two numbers as the comparison reads them.
+    /// Returns whether the comparison holds for two numbers as it reads them.
     #[must_use]
     pub const fn holds(self, a: i128, b: i128) -> bool {
         use IntCondition::*;
@@ -439,7 +440,7 @@ pub enum FloatCondition {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Convert {
-    /// To fewer bits.
+    /// Conversion to fewer bits.
     Truncate,
     /// To fewer bits, a number that does not fit to the limit next to it.
     SaturateSigned,
@@ -449,7 +450,7 @@ pub enum Convert {
     FloatToUnsigned,
     SignedToFloat,
     UnsignedToFloat,
-    /// Between float types.
+    /// Conversion between float types.
     FloatToFloat,
     /// Same bits, other type of the same size (pointers to integers and back as well).
     Bitcast,

@@ -181,8 +181,8 @@ impl LoopForest {
     }
 }
 
-/// For each block the header of the innermost loop around it (for headers: around the loop), and for headers whether
-/// their loop is irreducible.
+/// The nesting of blocks: for each one the header of the innermost loop around it (for headers: around the
+/// loop), and for headers whether their loop is irreducible.
 type Nesting = (
     EntityVec<Block, Option<Block>>,
     EntityVec<Block, Option<bool>>,

@@ -21,7 +21,8 @@ fn module(text: &str, dialect: Dialect, language: Language) -> Module {
     module
 }
 
-/// Behind `statements`, in which `x` is 1, `y` 2, `a` of 3 and 4, `n` 5: the numbers, `?` where they depend on the seed.
+/// Returns the numbers behind `statements`, in which `x` is 1, `y` 2, `a` of 3 and 4, `n` 5; `?` where they
+/// depend on the seed.
 fn left(statements: &str, dialect: Dialect) -> String {
     let (text, language) = match dialect {
         Dialect::C => (

@@ -1,5 +1,5 @@
-//! Which functions of HLSL are entry points, of which stage, and what their parameters are: what the reference of HLSL says
-//! of attributes, semantics and interpolation modifiers.
+//! The entry points of HLSL, their stages and their parameters: what the reference of HLSL says of
+//! attributes, semantics and interpolation modifiers.
 
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit, stages::named_stage};
 use lockstep_ir::verify::verify_module;

@@ -28,7 +28,7 @@ fn kernel(text: &str, dialect: Dialect, language: Language) -> Module {
     module
 }
 
-/// Of `v`.
+/// The expected value for `v`.
 type Of = fn(i32) -> i32;
 
 /// Numbers that the statements leave in `r`; `i` is the lane's, `v` = i - 3, `u` the same without a sign, `f` = v / 2.

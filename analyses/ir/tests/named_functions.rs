@@ -18,7 +18,7 @@ fn kernel(source: &str, dialect: Dialect, language: Language) -> Module {
         .unwrap_or_else(|| panic!("a kernel: {source}"))
 }
 
-/// Of each pair of numbers what a CUDA expression of `x` and `y` is as a `float`.
+/// Returns for each pair of numbers the value of a CUDA expression of `x` and `y` as a `float`.
 fn cuda(expression: &str, pairs: &[(f32, f32)]) -> Vec<f32> {
     let text = format!(
         "__global__ void k(float* o, const float* a) {{ float x = a[2 * threadIdx.x], y = a[2 * threadIdx.x + 1]; o[threadIdx.x] = {expression}; }}"

@@ -438,7 +438,7 @@ impl FunctionBuilder {
 struct Candidate {
     param: Value,
     args: Vec<Value>,
-    /// So many arguments are the parameter itself or `only`.
+    /// The number of arguments known to be the parameter itself or `only`.
     known: usize,
     only: Option<Value>,
 }

@@ -12,7 +12,7 @@ pub struct TextureAccess {
     pub has_offset: bool,
     pub read_only: bool,
     pub geometry: Geometry,
-    /// Which component a gather takes, 0 to 3 for red to alpha.
+    /// The component that a gather takes, 0 to 3 for red to alpha.
     pub component: u8,
 }
 
@@ -46,7 +46,7 @@ impl Geometry {
         Geometry::Multisampled,
         Geometry::MultisampledArray,
     ];
-    /// As PTX names it; empty for an unknown one.
+    /// Returns the name in PTX; empty for an unknown geometry.
     pub const fn name(self) -> &'static str {
         match self {
             Geometry::Unknown => "",

@@ -6,7 +6,7 @@ use super::ParseError;
 pub(super) enum Kind<'t> {
     /// Letters, digits and underscores, words joined by dots.
     Word(&'t str),
-    /// As written: decimal or hexadecimal integers, floats.
+    /// A number as written: decimal or hexadecimal integers, floats.
     Number(&'t str),
     Text(String),
     /// `..` is `.`, `->` is `>`; the others stand for themselves.
@@ -19,7 +19,7 @@ pub(super) struct Token<'t> {
     pub(super) kind: Kind<'t>,
     pub(super) line: u32,
     pub(super) column: u32,
-    /// Nothing stands before it on its line.
+    /// True if nothing stands before it on its line.
     pub(super) first: bool,
 }
 

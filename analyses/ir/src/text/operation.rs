@@ -172,7 +172,7 @@ fn memory_access(words: &[&str]) -> Option<MemoryAccess> {
     })
 }
 
-/// Which of the allowed words are there; `None` where there is another.
+/// Returns which of the allowed words are present; `None` if there is another word.
 fn modifiers<const N: usize>(words: &[&str], allowed: [&str; N]) -> Option<[bool; N]> {
     let known = words.iter().all(|word| allowed.contains(word));
     known.then(|| allowed.map(|word| words.contains(&word)))

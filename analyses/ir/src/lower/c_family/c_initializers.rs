@@ -65,7 +65,7 @@ impl<'e> Pieces<'e> {
         }
     }
 
-    /// Of a union the member that was initialised last is there alone.
+    /// Keeps, in a union, only the member that was initialised last.
     fn only(&mut self, path: &[Step], member: &SmolStr) {
         self.list.retain(|piece| {
             let below = piece.path.strip_prefix(path).and_then(<[Step]>::first);

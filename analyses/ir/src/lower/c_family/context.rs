@@ -97,7 +97,7 @@ pub struct Frame {
     pub site: Site,
     /// The item whose text positions are relative to.
     pub item: ItemKey,
-    /// For keys of demotions: the item and the structure path.
+    /// The name in keys of demotions: the item and the structure path.
     pub label: SmolStr,
     pub namespace: Vec<SmolStr>,
     pub scopes: Vec<Scope>,
@@ -145,7 +145,7 @@ pub struct SwitchLabels {
 #[derive(Default, Debug)]
 pub struct Postponed {
     pub(super) structs: Vec<(StructId, Arc<ast::Struct>, Frame)>,
-    /// Those of them.
+    /// The ids of the postponed structures.
     pub(super) waiting: EntitySet<StructId>,
     /// The type of a member is being resolved, and how many pointers deep.
     pub(super) in_member: bool,
@@ -204,7 +204,7 @@ pub struct Context<'a> {
     /// Calls of functions not entered that may assign private globals.
     pub(super) reaches_globals: Vec<crate::entity::Inst>,
     pub demotions: Demotions,
-    /// Something was added to `demotions`: lower again.
+    /// True if something was added to `demotions`: lower again.
     pub again: bool,
     /// The place of a result that no registers hold, where the function being built writes it.
     pub result_place: Option<LValue>,
@@ -229,9 +229,9 @@ pub struct Context<'a> {
     pub(super) returned_types: FxHashMap<super::outlined::CalleeId, CType>,
     /// Instructions of the functions of the module that were lowered before.
     pub(super) spent: usize,
-    /// That the budget is spent was said.
+    /// True if it was reported that the budget is spent.
     pub(super) budget_told: bool,
-    /// That no more types of expressions are found was said.
+    /// True if it was reported that no more types of expressions are found.
     pub(super) types_told: bool,
     /// True if the function being lowered is called by the module's first function.
     pub(super) of_module: bool,

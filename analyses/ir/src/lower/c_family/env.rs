@@ -46,7 +46,7 @@ pub struct Environment {
     /// Headers that were not found and whose functions are no builtins, as written, sorted: what they declare is
     /// in nobody's sight.
     pub missing_headers: Vec<SmolStr>,
-    /// With the number of the scope in `scopes`.
+    /// The entries by name, each with the number of its scope in `scopes`.
     names: FxHashMap<SmolStr, Vec<(Entry, u32)>>,
     /// Scopes of declarations, inline and anonymous namespaces left out, each once.
     scopes: Vec<Vec<SmolStr>>,

@@ -31,7 +31,8 @@ impl Context<'_> {
     }
 }
 
-/// As a value has it: arrays and functions are pointers, and where a pointer points to memory in is not its type.
+/// Returns the type of the value: arrays and functions are pointers, and the space that a pointer points to
+/// is not part of its type.
 fn plain(ty: &CType) -> CType {
     match ty {
         CType::Array { element, .. } => plain(&CType::pointer(

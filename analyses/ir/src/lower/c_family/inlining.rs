@@ -1,4 +1,4 @@
-//! Which calls are lowered in place.
+//! The choice of the calls that are lowered in place.
 //!
 //! A kernel's callees are: no one calls a shader's functions but itself, and facts are of the whole. In a program of C
 //! each function is looked at for itself, so that a copy of it in each of its callers gains only what the call costs,
@@ -44,11 +44,11 @@ pub(super) type Growths = FxHashMap<ItemKey, Option<Growth>>;
 /// The growth of a caller by a body, in expressions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
-    /// With the callees that are lowered in place in it.
+    /// The size with the callees that are lowered in place in it.
     size: usize,
-    /// With all its callees, and theirs, once a call.
+    /// The size with all its callees, and theirs, once per call.
     whole: usize,
-    /// With all its callees, when nothing below it is a call or a loop.
+    /// The size with all its callees, if nothing below it is a call or a loop.
     straight: Option<usize>,
 }
 

@@ -27,9 +27,10 @@ pub struct Instantiation {
     pub name: SmolStr,
     /// Namespaces around it.
     pub scope: Vec<SmolStr>,
-    /// As written; `None`: depends on what is not known here.
+    /// The arguments as written; `None`: one depends on something that is not known here.
     pub arguments: Vec<Option<TemplateArgument>>,
-    /// Which of those are template parameters of the function around the launch, whose instantiations tell them.
+    /// The arguments that are template parameters of the function around the launch, whose instantiations
+    /// determine them.
     pub handed_on: Vec<HandedOn>,
     /// `None`: not a launch.
     pub block: Option<BlockText>,
@@ -140,7 +141,7 @@ fn methods(declared: &Struct, around: &mut Around, out: &mut Vec<Instantiation>,
     around.parameters.truncate(before.1);
 }
 
-/// Of `template <class A, class B> void S<A, B>::f()`: the parameters that are the class's.
+/// Returns the parameters that belong to the class in `template <class A, class B> void S<A, B>::f()`.
 fn of_class_outside(function: &Function) -> Vec<Owned> {
     let FunctionName::Plain(name) = &function.name else {
         return Vec::new();
@@ -241,7 +242,7 @@ fn runtime_launch(e: &Expr) -> Option<(&Name, Option<&Expr>)> {
     Some((name, block))
 }
 
-/// Without parentheses, casts and `&`.
+/// Returns an expression without parentheses, casts and `&`.
 fn unwrapped(mut e: &Expr) -> &Expr {
     for _ in 0..MAX_DEPTH {
         e = match &e.kind {

@@ -312,7 +312,7 @@ impl Context<'_> {
         Some(Operand::Place(place))
     }
 
-    /// Of the declarations of one variable the one that defines it, or the first.
+    /// Returns, of the declarations of one variable, the one that defines it, or else the first.
     pub(super) fn defining_entry(&self, entries: &[Entry]) -> Option<Entry> {
         let env = self.env;
         // Of several declarations in C the one with a value is the definition.

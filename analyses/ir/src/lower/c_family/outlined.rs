@@ -41,7 +41,7 @@ pub(super) struct Kept<'a, 'e> {
     pub(super) this: Option<&'a LValue>,
     pub(super) arguments: &'a [Arg<'e>],
     pub(super) parameters: &'a [Bound],
-    /// It is open already.
+    /// True if it is open already.
     pub(super) recursive: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which candidate a call means: deduction, conversion ranks, the best of those that fit.
+//! The resolution of calls: deduction, conversion ranks, the best of the candidates that fit.
 
 use super::call::{Arg, Bound, Fitting, Operand};
 use super::classes::Callee;

@@ -29,10 +29,10 @@ const MAX_FLOATS: u64 = 8;
 /// The form in which a value crosses the border of a function.
 #[derive(Clone, PartialEq, Debug)]
 enum Form {
-    /// As its scalars.
+    /// The value is passed as its scalars.
     Scalars,
     Words,
-    /// So many numbers of floating point, and nothing else.
+    /// This many floating-point numbers, and nothing else.
     Floats(FloatKind, u64),
 }
 

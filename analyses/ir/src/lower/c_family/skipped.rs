@@ -175,7 +175,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whatever an expression names may be assigned.
+    /// Notes that everything an expression names may be assigned.
     pub(super) fn named_may_change(&mut self, e: &Expr) {
         let mut names: Vec<Ident> = Vec::new();
         super::visit::expr(e, &mut named_in(&mut names));

@@ -155,7 +155,7 @@ impl Context<'_> {
     }
 }
 
-/// Without the casts to pointers around a null.
+/// Returns an expression without the casts to pointers around a null.
 fn peeled(e: &Expr) -> &Expr {
     let mut current = e;
     for _ in 0..MAX_DEPTH {

@@ -442,7 +442,7 @@ impl Context<'_> {
 
     // -------------------------------------------------------------------------------------------- packs
 
-    /// For an expression with packs in it: the names that each expansion binds.
+    /// Returns, for an expression with packs in it, the names that each expansion binds.
     pub fn pack_elements(&mut self, e: &ast::Expr) -> Option<Vec<Vec<(SmolStr, Local)>>> {
         let packs = self.packs_in_scope();
         let mut count = None;

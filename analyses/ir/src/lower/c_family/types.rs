@@ -366,9 +366,9 @@ pub struct Field {
     /// In bytes, C layout.
     pub offset: u64,
     pub base: bool,
-    /// That is asked for, 0 where none is.
+    /// The alignment that is asked for, 0 if none is.
     pub align: u64,
-    /// Of a bit-field.
+    /// The bits of a bit-field.
     pub bits: Option<Bits>,
     /// `row_major` or `column_major`, of HLSL's matrices.
     pub row_major: Option<bool>,

@@ -18,8 +18,8 @@ pub struct RValue {
     pub ty: CType,
     /// Empty for `void`, for a pointer with a `target`, and for an aggregate that is in memory (`target`).
     pub parts: Parts,
-    /// For a pointer: the place that it points to, known while lowering; the address need not exist then. For an
-    /// aggregate without parts: where it is.
+    /// The place that a pointer points to, known while lowering; the address need not exist then. For an
+    /// aggregate without parts, its place.
     pub target: Option<Rc<LValue>>,
 }
 

@@ -11,7 +11,7 @@ use syntax::c_family::ast::{
 
 #[derive(Default)]
 struct Uses {
-    /// Of variables of the function, whatever their scope: the name of the type.
+    /// The name of the type of each variable of the function, whatever its scope.
     types: FxHashMap<SmolStr, SmolStr>,
     /// Variables that are integers.
     variables: FxHashSet<SmolStr>,

@@ -172,7 +172,7 @@ struct Lowering<'a> {
     /// The function and the calls being inlined, innermost last.
     frames: Vec<Frame<'a>>,
     inlined: usize,
-    /// Of the instruction being lowered.
+    /// The guard of the instruction being lowered.
     guard: Option<crate::inst::Guard>,
     /// The item's own return variables.
     returns: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Which opcodes of PTX the front end keeps as text, and their effects by name alone.
+//! The opcodes of PTX that the front end keeps as text, and their effects by name alone.
 
 pub use isa::ptx::Effect;
 use isa::ptx::Opcode;

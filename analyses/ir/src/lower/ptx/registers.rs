@@ -12,7 +12,7 @@ struct Other {
     number: u16,
     ty: Type,
     dispatch: bool,
-    /// It has the components x, y and z, and w, which is 0.
+    /// True if it has the components x, y and z, and w, which is 0.
     is_vector: bool,
     /// The least architecture that has it.
     sm: u32,

@@ -41,7 +41,7 @@ pub(super) struct Cell {
 pub(super) enum Label<'a> {
     Block(Block),
     Table(&'a [Name]),
-    /// Of a prototype or a list of callees.
+    /// The label of a prototype or of a list of callees.
     Other,
 }
 

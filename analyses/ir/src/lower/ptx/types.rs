@@ -5,7 +5,7 @@ use crate::types::Type;
 /// `.u32`, `.f16x2`: a scalar or a packed pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Scalar {
-    /// Of one element.
+    /// The type of one element.
     pub(super) ty: Type,
     pub(super) signed: bool,
     /// Elements packed in one register: 1 or 2.

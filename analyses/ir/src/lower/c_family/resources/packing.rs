@@ -133,7 +133,7 @@ fn by_columns(structs: &StructTable, ty: &CType, row_major: bool, depth: u32) ->
     }
 }
 
-/// As C lays it out, matrices by rows or by columns.
+/// Returns the layout of a type in C, matrices by rows or by columns.
 fn tight(structs: &StructTable, ty: &CType, row_major: bool, depth: u32) -> Option<PackedLayout> {
     if depth > MAX_DEPTH {
         return None;

@@ -122,7 +122,7 @@ struct Sampling {
     /// The result is one scalar.
     comparison: bool,
     gather: bool,
-    /// Of a gather: 0 to 3 for red to alpha.
+    /// The component of a gather: 0 to 3 for red to alpha.
     component: u8,
 }
 

@@ -20,7 +20,7 @@ enum Group {
     Block,
     /// Lanes: a power of two up to 32.
     Tile(u32),
-    /// As many as an instantiation that is not in sight chooses.
+    /// A tile of as many lanes as an instantiation that is not in sight chooses.
     OpenTile,
     /// The lanes that execute together.
     Active,

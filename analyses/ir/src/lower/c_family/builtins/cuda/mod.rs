@@ -63,7 +63,7 @@ pub fn is_math(name: &str, arguments: usize) -> bool {
 
 /// A call of a builtin.
 struct Call<'a> {
-    /// Without the namespaces that are looked through.
+    /// The name without the namespaces that are looked through.
     name: &'a str,
     types: &'a [BuiltinTemplateArgument],
     arguments: &'a [Argument],

@@ -76,7 +76,7 @@ fn wait(cx: &mut Context<'_>, counted: bool) {
         .inst(Op::Barrier(Barrier::Named { arrive: false }), &args, &[]);
 }
 
-/// Something that memory shows later.
+/// Emits a call whose effect only memory shows later.
 fn unseen(cx: &mut Context<'_>, name: &str, operands: &[Value]) {
     let op = Op::CallUnknown {
         name: name.into(),
