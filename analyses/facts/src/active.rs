@@ -1,4 +1,4 @@
-//! Which lanes of a warp may execute a block together: what the conditions on the way to it leave of the warp.
+//! The lanes of a warp that may execute a block together: those that the conditions on the way to it leave.
 //!
 //! ```text
 //! if (tid.x == 0) { .. }              {0}                 if (tid.x < 16) { .. }     {0..15}
@@ -297,7 +297,8 @@ impl<'e, 'f> Active<'e, 'f> {
         }
     }
 
-    /// Not negative, and zero is among the lanes' own parts: so the part that they share is not negative.
+    /// Returns whether the shared part is not negative: the value is not, and zero is among the lanes' own
+    /// parts.
     fn only_adds(&self, value: Value, of: &lanes::Relative) -> bool {
         of.values.iter().min() == Some(&0) && natural(self.engine, value)
     }

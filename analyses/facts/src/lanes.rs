@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 const STEPS: usize = 128;
 const DEPTH: u32 = 48;
-/// Nothing unknown is added.
+/// The unit of a form to which nothing unknown is added.
 const EXACT: u64 = 1 << 62;
 
 #[derive(Clone)]
@@ -52,7 +52,7 @@ impl Relative {
             unit: EXACT,
         }
     }
-    /// Nothing unknown is added.
+    /// Returns whether nothing unknown is added.
     pub(crate) fn is_exact(&self) -> bool {
         self.unit == EXACT
     }

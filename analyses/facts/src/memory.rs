@@ -370,7 +370,7 @@ fn ideal(set: Lanes, bytes: u32) -> u32 {
     (set.count_ones() * bytes).div_ceil(SECTOR as u32).max(1)
 }
 
-/// Of two numbers of sectors with what they could be, the one that wastes more.
+/// Returns the more wasteful of two numbers of sectors, each with the number that it could be.
 fn worse(a: (u32, u32), b: (u32, u32)) -> (u32, u32) {
     let waste = |(touched, least): (u32, u32)| (i64::from(touched) - i64::from(least), touched);
     if waste(b) > waste(a) || a.0 == 0 {
@@ -467,7 +467,7 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// Of the lanes in `set`; the distance between neighbours is that of all.
+    /// Returns the pattern of the lanes in `set`; the distance between neighbours is that of all lanes.
     fn of(addresses: &[i64], set: Lanes, bytes: i64, pieces: Pieces, shared: bool) -> Pattern {
         let mut steps = addresses.windows(2).map(|w| w[1].wrapping_sub(w[0]));
         let first = steps.next().unwrap_or(bytes);
@@ -502,8 +502,9 @@ impl Pattern {
             padded,
         }
     }
-    /// As few sectors as the bytes need; one more is what a shift by less than a sector costs. An equal address in all lanes that
-    /// holds for the expected shapes only is no uniform one.
+    /// Returns whether the access touches as few sectors as its bytes need; one more is the cost of a shift
+    /// by less than a sector. An address that is equal in all lanes for the expected shapes only is not a
+    /// uniform one.
     fn is_dense(&self, fact: &AccessFact) -> bool {
         let apart = self
             .stride

@@ -32,7 +32,7 @@ pub enum Scope {
     Dispatch,
 }
 
-/// Which analysis.
+/// The method of an analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Method {
     /// Sampaio et al. 2013, section 3.3: uniform or divergent.
@@ -67,8 +67,8 @@ pub struct Options {
     /// Classes of the parameters of a device function, from its visible callers: the largest scope over which each
     /// argument is uniform in every call. Empty: nothing is known of the callers.
     pub parameters: Vec<Option<Scope>>,
-    /// Of a device function: how uniform what its callers stored is where a load comes to it without a barrier on the way.
-    /// `None`: they may store anything.
+    /// For a device function, the uniformity of its callers' stores where a load is reached without a barrier
+    /// on the way. `None`: they may store anything.
     pub reached: Option<Scope>,
     /// The machine whose costs are used.
     pub machine: Arc<Machine>,
@@ -216,7 +216,7 @@ pub enum AccessKind {
 pub enum AccessClass {
     /// One address for the whole warp.
     Uniform,
-    /// As few sectors as the bytes need.
+    /// The access touches as few sectors as the bytes need.
     Coalesced,
     /// A known or symbolic distance between neighbours that is larger than the element.
     Strided,
@@ -303,7 +303,7 @@ pub struct Finding {
     pub related: Vec<CauseStep>,
     /// The inlined calls that lead from the function to the place, outermost first.
     pub calls: Vec<CauseStep>,
-    /// Of findings about threads that are missing; also told at the end of `related`.
+    /// The witness of findings about missing threads; also named at the end of `related`.
     pub witness: Option<Witness>,
     /// `Options::assumption`, of findings that rest on it.
     pub assumption: SmolStr,

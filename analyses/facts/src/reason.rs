@@ -363,7 +363,7 @@ pub enum FindingReason {
         /// In bytes, where it is known.
         offset: Option<i64>,
         later_round: bool,
-        /// It takes workgroups of the given size or more along this axis.
+        /// The axis along which it takes workgroups of the given size or more.
         at_least_along: Option<usize>,
     },
     ResourceIndexDiffers {

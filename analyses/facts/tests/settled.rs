@@ -1,5 +1,5 @@
-//! Which barriers may depend on what was read from shared memory: those for which no thread can overtake the reading
-//! with a write. Each kernel's barriers, in order, as seen over the workgroup.
+//! The barriers that may depend on values read from shared memory: those for which no thread can overtake the
+//! reading with a write. Each kernel's barriers, in order, as seen over the workgroup.
 
 extern crate lockstep_facts as facts;
 
@@ -20,7 +20,7 @@ impl IncludeResolver for Nothing {
     }
 }
 
-/// For each barrier of the only kernel whether threads may miss it.
+/// Returns for each barrier of the only kernel whether threads may miss it.
 fn missed(text: &str) -> Vec<bool> {
     let found = analyze(0, &kernel(text), &Options::default());
     let barriers = found.barriers.iter();
@@ -127,7 +127,8 @@ fn writes_that_are_not_seen() {
     assert_eq!(missed(&reading(volatile, "")), [false, true]);
 }
 
-/// Behind its arrival a thread goes on while others still write; behind its waiting others write again already.
+/// A thread goes on behind its arrival while others still write; behind its waiting others write again
+/// already.
 #[test]
 fn arriving_is_not_waiting() {
     let reading = |arrive: &str, wait: &str| {

@@ -222,8 +222,8 @@ fn forged_claims_of_the_regression_list_are_refuted() {
     }
 }
 
-/// Of random values that are not uniform over the warp, each called uniform in turn, most are found out; the others
-/// differ in no run.
+/// Most random values that are not uniform over the warp are found out when each is called uniform in turn;
+/// the others differ in no run.
 #[test]
 fn forged_claims_of_random_programs_are_refuted() {
     let (mut forged, mut refuted) = (0u32, 0u32);

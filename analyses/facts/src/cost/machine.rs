@@ -18,7 +18,7 @@ pub enum Unit {
     Memory,
     Shared,
     Texture,
-    /// Nothing: the warp waits, for memory or at a barrier.
+    /// No unit: the warp waits, for memory or at a barrier.
     Wait,
 }
 
@@ -85,7 +85,7 @@ const INTERLEAVED: f64 = 64.0;
 /// Costs of a warp on one machine; estimates.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machine {
-    /// Of its table; empty where no table was given.
+    /// The name of its table; empty if no table was given.
     pub name: SmolStr,
     charges: [Charge; Work::ALL.len()],
     /// Cycles of a plain instruction.

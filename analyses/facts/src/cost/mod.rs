@@ -121,7 +121,7 @@ struct Lost {
 struct ArmBlock {
     /// Cycles of its instructions.
     own: f64,
-    /// Of its loop.
+    /// The depth of its loop.
     depth: u32,
     /// The last walk that came here.
     walk: u32,

@@ -1,5 +1,6 @@
-//! Which kind of work an instruction is, as a compiler for GPUs would have it: what folds into operands or addresses is
-//! free, divisions by constants are multiplications, and what has constants alone for operands is computed beforehand.
+//! The kind of an instruction's work, as a compiler for GPUs would have it: operations that fold into
+//! operands or addresses are free, divisions by constants are multiplications, and an operation on constants
+//! alone is computed beforehand.
 //!
 //! ```text
 //! ext = sign-extend i; off = mul ext, 4; p = ptr-add a, off     one multiply: a wide multiply-add does all three

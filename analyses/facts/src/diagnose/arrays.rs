@@ -34,7 +34,7 @@ struct Indexed {
     counted: bool,
     /// The header of the loop that stays one.
     header: Option<Block>,
-    /// That loop accesses the array at known indices, too.
+    /// True if that loop accesses the array at known indices, too.
     beside: bool,
     element: u32,
 }
@@ -209,7 +209,8 @@ fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
     tables
 }
 
-/// Which element of a private array this value is only an instantiation tells: `ids[dim]` of a template's `dim`.
+/// Returns whether only an instantiation determines which element of a private array this value is:
+/// `ids[dim]` of a template's `dim`.
 pub(super) fn element_of_an_instantiation(cx: &Context<'_>, value: Value) -> bool {
     let Some(data) = cx.function.defining(value) else {
         return false;

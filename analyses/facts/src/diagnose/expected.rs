@@ -161,9 +161,9 @@ fn incoming(function: &Function) -> Incoming {
 /// The values on the way to another that differ between lanes.
 #[derive(Default)]
 struct Sources {
-    /// Something was loaded, sampled or given by an atomic operation.
+    /// True if a value was loaded, sampled or returned by an atomic operation.
     loaded: bool,
-    /// Something was not understood.
+    /// True if something was not understood.
     unknown: bool,
     /// A coordinate that differs between neighbouring lanes, or an input of a stage.
     lanes: bool,

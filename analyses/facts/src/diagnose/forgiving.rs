@@ -116,7 +116,8 @@ fn unchanged(function: &Function) -> FxHashMap<Value, Value> {
     kept
 }
 
-/// With what merges one value alone, now that calls leave it alone and fewer ways lead there.
+/// Adds the block parameters that merge one value alone, now that calls leave it alone and fewer ways lead
+/// there.
 fn merged(function: &Function, mut kept: FxHashMap<Value, Value>) -> FxHashMap<Value, Value> {
     let mut arriving: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
     for &block in &function.layout {

@@ -237,10 +237,10 @@ fn first_of_its_kind(cx: &Context<'_>, block: Block) -> Block {
 /// A part of a structure that lanes access a stride apart.
 struct Field {
     inst: Inst,
-    /// Beside what is computed.
+    /// The offset beside the computed address.
     offset: i64,
     bytes: u32,
-    /// With its neighbours, which other rounds of a loop access.
+    /// The bytes of a row: with the neighbours that other rounds of a loop access.
     row: u32,
 }
 

@@ -303,7 +303,8 @@ impl<'a> Context<'a> {
 }
 
 impl Finding {
-    /// With two threads that are there differently often, where some launch has them; `lane`: the one that must be missing.
+    /// Adds two threads that come here a different number of times, if some launch has them; `lane`: the one
+    /// that must be missing.
     fn with_witness(
         mut self,
         cx: &Context<'_>,

@@ -1,7 +1,8 @@
-//! Which blocks may be executed by a part of a scope's lanes only: those that depend, directly or through other such
-//! blocks, on a branch that is not uniform over the scope. Control dependence is Ferrante, Ottenstein and Warren's
-//! (1987), by a walk up the post-dominator tree from each edge; a branch that some lanes use to leave for good counts too.
-//! Edges behind which the whole grid fails keep nobody away: no lane goes on then.
+//! The blocks that may be executed by only a part of a scope's lanes: those that depend, directly or through
+//! other such blocks, on a branch that is not uniform over the scope. Control dependence is Ferrante,
+//! Ottenstein and Warren's (1987), by a walk up the post-dominator tree from each edge; a branch that some
+//! lanes use to leave for good counts too. Edges behind which the whole grid fails keep nobody away: no lane
+//! goes on then.
 
 use super::{Context, together};
 use crate::model::Scope;
@@ -11,7 +12,7 @@ use ir::{Block, EntityVec, FunctionKind, Op, Terminator};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-/// For each block the branches that keep lanes of the scope away from it.
+/// The branches that keep lanes of the scope away from each block.
 pub(super) struct Partial {
     /// A divergent branch on which the block depends, nearest first; `None`: all lanes that entered come here.
     witness: EntityVec<Block, Option<Block>>,

@@ -24,8 +24,8 @@ pub(super) fn bytes_side_by_side(cx: &Context<'_>, access: &AccessFact) -> Optio
     None
 }
 
-/// Of one loop around the access. Inside `None`: the address stays the same in it; outside: nothing is known of what is
-/// around it.
+/// Returns the distance for one loop around the access. Inside `None`: the address stays the same in it;
+/// outside: nothing is known of the surroundings.
 fn of_loop(cx: &Context<'_>, access: &AccessFact, own: LoopId) -> Option<Option<u64>> {
     const ROUNDS: u64 = 16;
     let forest = cx.forest();

@@ -21,7 +21,7 @@ const STEPS: u32 = 60_000;
 const NUMBERS: [i64; 9] = [1, 33, 17, 100, 2, 70, 7, 0, 1000];
 /// Sizes of workgroups, as far as they are not known.
 const SIZES: [[u32; 3]; 3] = [[64, 1, 1], [32, 4, 1], [16, 16, 1]];
-/// Of a larger workgroup these threads, and the last.
+/// The threads of a larger workgroup that are tried, besides the last one.
 const SOME: [u32; 20] = [
     0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 512,
 ];

@@ -316,7 +316,7 @@ struct DoubleTree {
     integers: u32,
     /// A literal is no float, or an operation is none that narrows.
     wide: bool,
-    /// Of the outermost double operation.
+    /// The place of the outermost double operation.
     loc: Option<ir::Loc>,
 }
 

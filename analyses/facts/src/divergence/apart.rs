@@ -17,7 +17,7 @@ use ir::gates::Gates;
 use ir::loops::LoopForest;
 use ir::{Block, Function, Terminator};
 
-/// Not walked from yet.
+/// Marks a block not walked from yet.
 const NEVER: u32 = u32::MAX;
 /// Walked from up to the function's end.
 const EXIT: u32 = u32::MAX - 1;

@@ -385,7 +385,7 @@ fn is_private(function: &Function, value: Value) -> bool {
 struct Classes<'f> {
     function: &'f Function,
     parent: Vec<u32>,
-    /// Of a class's first member: more may happen to it than is seen.
+    /// True for a class's first member if more may happen to the class than is seen.
     escaped: Vec<bool>,
 }
 

@@ -179,7 +179,7 @@ fn carry(engine: &Engine<'_>, found: &mut Found, value: Value, user: Value, node
 /// The least uniform branch, and the first of these, by what it decides.
 struct Deciders {
     joins: EntityVec<Block, Option<(Level, u32)>>,
-    /// Of a loop and those around it.
+    /// The deciders of a loop and of those around it.
     loops: EntityVec<LoopId, Option<(Level, u32)>>,
     everything: Option<(Level, u32)>,
 }

@@ -54,10 +54,10 @@ pub(crate) const QUAD: Level = 1;
 pub(crate) const SUBGROUP: Level = 2;
 pub(crate) const WORKGROUP: Level = 3;
 pub(crate) const DISPATCH: Level = 4;
-/// Not computed yet: better than everything.
+/// The level of a value that is not computed yet: better than everything.
 pub(crate) const FRESH: Level = 5;
 
-/// Of atoms that are not computed yet, and of zero.
+/// The unit of atoms that are not computed yet, and of zero.
 const LARGEST_UNIT: u8 = 62;
 const WIDEN: u8 = 3;
 const SWEEPS: u32 = 24;
@@ -97,7 +97,7 @@ pub(crate) struct Engine<'f> {
     pub summaries: &'f Summaries,
     pub shape: Shape,
     pub flow: ControlFlow,
-    /// Without ways back into a loop that are never taken, if there are any.
+    /// The flow without back edges that are never taken, if there are any.
     pub(super) taken: Option<ControlFlow>,
     pub dominators: DominatorTree,
     pub post: DominatorTree,
@@ -658,8 +658,8 @@ impl<'f> Engine<'f> {
         }
         self.shape.unit(atom - values)
     }
-    /// Of a value that is not explained further: the bits that a mask clears. What is not understood may be a number of
-    /// whole tiles.
+    /// Returns the unit of a value that is not explained further: the bits that a mask clears. A value that
+    /// is not understood may be a number of whole tiles.
     fn own_unit(&self, value: Value) -> u8 {
         let Some(data) = self.function.defining(value) else {
             return 0;

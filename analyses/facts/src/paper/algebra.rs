@@ -106,7 +106,7 @@ impl State {
     pub fn is_affine(&self) -> bool {
         !self.is_uniform() && self.coefficients[1..].iter().all(|a| matches!(a, Known(_)))
     }
-    /// Something is known although the value is not uniform: the leading coefficient is.
+    /// Returns whether something is known although the value is not uniform: the leading coefficient is.
     pub fn is_polynomial(&self) -> bool {
         !self.is_top() && !self.is_uniform() && matches!(self.coefficients.last(), Some(Known(_)))
     }

@@ -1,4 +1,4 @@
-//! On which paths a statement arrives, and on which of them its removal needs a join to be passed.
+//! The paths on which a statement arrives, and those of them on which its removal needs a join to be passed.
 //!
 //! Bits of nodes first: `x` is fully dead at the entry and at the exit of a node, the statement is available there on some path,
 //! its removal is possible from there. Then sets of paths by the same flow. Along the flow: least solutions of "or",
@@ -270,7 +270,7 @@ fn available(problem: &Problem, order: &[usize]) -> Bits {
     })
 }
 
-/// It can be moved to where nothing reads it.
+/// Returns the nodes from which the statement can be moved to where nothing reads it.
 fn removable(problem: &Problem, order: &[usize], dead: &Bits, available: &Bits) -> Bits {
     let backwards = order.iter().rev().copied();
     Bits::solve(problem.kinds.len(), backwards, false, |bits, node| {

@@ -7,11 +7,11 @@ use fixedbitset::FixedBitSet;
 pub struct NodeKind {
     /// The statement itself.
     pub is_statement: bool,
-    /// It reads `x`, before it defines anything.
+    /// True if it reads `x`, before it defines anything.
     pub reads: bool,
-    /// It defines `x` otherwise.
+    /// True if it defines `x` otherwise.
     pub defines: bool,
-    /// It changes an operand of `e`.
+    /// True if it changes an operand of `e`.
     pub changes_operand: bool,
 }
 

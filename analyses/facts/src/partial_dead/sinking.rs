@@ -16,7 +16,7 @@ pub struct Sinking {
     pub delayed: Bits,
     /// A copy stands at the entry of the node, and at its exit.
     pub inserted: Bits,
-    /// Of these, those that are read.
+    /// Those of the inserted copies that are read.
     pub kept: Bits,
     /// Every way to the entry of the node, and to its exit, brings the statement: a copy there needs no predicate.
     pub certain: Bits,

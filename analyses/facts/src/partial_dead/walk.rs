@@ -18,11 +18,11 @@ pub struct Prices {
 /// Executions on one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathCost {
-    /// Of the statement as it stood.
+    /// The executions of the statement as it stood.
     pub before: u32,
-    /// Of its copies.
+    /// The executions of its copies.
     pub executed: u32,
-    /// Of copies whose predicate was false.
+    /// The executions of copies whose predicate was false.
     pub suppressed: u32,
     /// Definitions of the predicate that are met.
     pub predicates: u32,

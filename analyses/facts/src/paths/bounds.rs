@@ -24,7 +24,7 @@ pub struct CountBounds {
 }
 
 impl CountBounds {
-    /// Nothing is known.
+    /// The bounds of a count of which nothing is known.
     pub const ANY: CountBounds = CountBounds {
         least: 0,
         most: u64::MAX,
@@ -53,7 +53,7 @@ impl CountBounds {
         }
     }
 
-    /// Of a count that both are right of; `None` where it can't be.
+    /// Returns the bounds of a count for which both are right; `None` if there is none.
     #[must_use]
     pub fn and(self, other: CountBounds) -> Option<Self> {
         let both = CountBounds {
@@ -171,7 +171,7 @@ pub fn bounds(graph: &PathGraph, counts: &EdgeCounts, path: &Path) -> CountBound
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RankedPaths {
     pub paths: Vec<(Path, CountBounds)>,
-    /// There are more.
+    /// True if there are more.
     pub cut: bool,
 }
 

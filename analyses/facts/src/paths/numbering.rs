@@ -32,7 +32,7 @@ pub enum PathRefusal {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Start {
     Entry,
-    /// Behind an edge that ended the path before, at this node.
+    /// Behind an edge of this node that ended the path before.
     Behind(usize),
 }
 

@@ -41,7 +41,7 @@ pub struct Contradiction {
 }
 
 impl PartlyKnown {
-    /// Nothing but how often the graph is entered.
+    /// Returns the counts of which nothing is known but how often the graph is entered.
     #[must_use]
     pub fn new(graph: &PathGraph, entries: CountBounds) -> Self {
         let any = |edges: &Vec<usize>| vec![CountBounds::ANY; edges.len()];

@@ -24,7 +24,7 @@ use ir::{Block, Function, Inst, Value};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unread {
     pub executions: u64,
-    /// Of these, at least so many that nothing reads.
+    /// The least number of these executions whose result nothing reads.
     pub least: u64,
     pub most: u64,
 }

@@ -36,11 +36,11 @@ pub struct ScalarValues {
 /// The registers that are counted.
 #[derive(Clone, Copy, Debug)]
 pub enum Counted<'a> {
-    /// Those of a processor with one file.
+    /// The registers of a processor with one file.
     All,
-    /// Those with a word for each lane.
+    /// The registers with a word for each lane.
     Vector(&'a ScalarValues),
-    /// Those with a word for the warp.
+    /// The registers with a word for the warp.
     Scalar(&'a ScalarValues),
 }
 

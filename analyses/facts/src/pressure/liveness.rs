@@ -1,5 +1,5 @@
-//! Which values of a function in SSA are live: read later. A value that only renames another is the other; `ir::liveness`
-//! solves it.
+//! The live values of a function in SSA form: those that are read later. A value that only renames another
+//! one is the other; `ir::liveness` solves it.
 
 use super::files::Counted;
 use fixedbitset::FixedBitSet;

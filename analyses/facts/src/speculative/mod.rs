@@ -31,11 +31,11 @@ use cut::Network;
 /// The effects of a block on the expression, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Local {
-    /// It evaluates the expression with the operands that it begins with.
+    /// True if it evaluates the expression with the operands that it begins with.
     pub uses: bool,
-    /// It changes an operand.
+    /// True if it changes an operand.
     pub kills: bool,
-    /// It evaluates the expression with the operands that it ends with, behind a change of one.
+    /// True if it evaluates the expression with the operands that it ends with, behind a change of one.
     pub defines: bool,
 }
 
@@ -78,7 +78,7 @@ pub enum Spot {
     Start(usize),
     /// At the end of a block.
     End(usize),
-    /// On an edge that needs a block of its own, by its block and number.
+    /// An edge that needs a block of its own, by its block and number.
     Edge(usize, usize),
 }
 

@@ -18,9 +18,9 @@ const TOP: usize = 5;
 /// A share in both readings, 0 to 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Matched {
-    /// Of the executions of the places considered.
+    /// The share of the executions of the places considered.
     pub of_executions: f64,
-    /// Of the executions that gave the values looked for.
+    /// The share of the executions that gave the values looked for.
     pub of_values: f64,
     /// Executions that gave the values looked for, of the executions of all places that both runs have.
     pub considered: f64,

@@ -145,12 +145,13 @@ impl ConvergentProfiler {
     pub const fn profiled(&self) -> u64 {
         self.profiled
     }
-    /// Of those, the ones whose value was that of the execution before (MRV-1), as far as that one was entered too.
+    /// Returns the number of those whose value was that of the execution before (MRV-1), as far as that one
+    /// was entered too.
     #[must_use]
     pub const fn repeats(&self) -> u64 {
         self.repeats
     }
-    /// Of those, the ones after the first time that the place was looked at again.
+    /// Returns the number of those after the first time that the place was looked at again.
     #[must_use]
     pub const fn profiled_after_wake(&self) -> u64 {
         self.after_wake

@@ -28,7 +28,8 @@ pub struct Counts {
     /// Lane executions that entered the table.
     pub profiled: u64,
     pub repeats: u64,
-    /// Those that gave one of the last 2, 3, ... distinct values; empty where that was not counted.
+    /// The number of executions that gave one of the last 2, 3, ... distinct values; empty if that was not
+    /// counted.
     pub recent: Vec<u64>,
     pub top: Vec<Entry>,
 }

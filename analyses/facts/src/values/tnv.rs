@@ -28,7 +28,8 @@ pub struct Entry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clearing {
     Never,
-    /// After more than this many executions, or twice the count of the least entry that stays if that is more.
+    /// Clearing after more than this many executions, or twice the count of the least entry that stays if
+    /// that is more.
     AtLeast(u64),
 }
 

@@ -86,7 +86,7 @@ struct Found {
 }
 
 impl Table {
-    /// Behind a barrier.
+    /// Forgets all executions behind a barrier.
     pub(super) fn clear(&mut self) {
         self.executions.clear();
         self.words.clear();

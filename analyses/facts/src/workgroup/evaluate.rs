@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 /// Operands of the operations that are followed.
 const MOST_OPERANDS: usize = 4;
 
-/// Of a pure operation whose operands are `rows`; `None`: it is none of those that are followed.
+/// Returns the row of a pure operation whose operands are `rows`; `None`: the operation is not followed.
 pub(super) fn operation(
     terms: &mut Terms,
     threads: &Threads,
@@ -57,7 +57,7 @@ fn numbers(row: &Row) -> Option<impl Fn(usize) -> u64 + '_> {
     all.then_some(|thread| row.at(thread).at as u64)
 }
 
-/// For one thread.
+/// Returns the result of an operation for one thread.
 fn lane(terms: &mut Terms, op: &Op, args: &[Known], types: &[Type], to: Type) -> Option<Known> {
     let all = args.iter().all(|known| known.is_known());
     let mut bits = [0; MOST_OPERANDS];
@@ -143,7 +143,8 @@ fn lane(terms: &mut Terms, op: &Op, args: &[Known], types: &[Type], to: Type) ->
     }
 }
 
-/// Of operands that are not both numbers; `None`: the result is a term of its own.
+/// Returns the result of an operation on operands that are not both numbers; `None`: the result is a term of
+/// its own.
 fn binary(terms: &mut Terms, op: BinaryOp, a: Known, b: Known, to: Type) -> Option<Known> {
     let (na, nb) = (a.as_number(), b.as_number());
     match op {
@@ -183,7 +184,8 @@ fn binary(terms: &mut Terms, op: BinaryOp, a: Known, b: Known, to: Type) -> Opti
     }
 }
 
-/// Of natural numbers: what is left of the number where the sum is a multiple of `unit`.
+/// Returns the remainder of the number in a sum of natural numbers if the rest of the sum is a multiple of
+/// `unit`.
 fn remainder(terms: &mut Terms, a: Known, unit: i64) -> Option<Known> {
     terms.divided(a, unit)?;
     (a.at >= 0).then(|| Known::number(a.at.rem_euclid(unit)))

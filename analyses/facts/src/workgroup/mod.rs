@@ -148,7 +148,7 @@ pub(crate) fn collisions(
     }
 }
 
-/// Something is written to shared memory.
+/// Returns whether something is written to shared memory.
 fn shares(function: &Function) -> bool {
     let has_memory = function
         .symbols

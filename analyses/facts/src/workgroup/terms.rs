@@ -87,7 +87,7 @@ pub(super) enum Operation {
     Fma,
 }
 
-/// Something without a number.
+/// A value without a number.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Atom {
     Value(Value),
@@ -264,7 +264,7 @@ impl Terms {
         }
     }
 
-    /// Nothing but that symbol is in the sum.
+    /// Returns whether that symbol alone is in the sum.
     pub(super) fn is_symbol_alone(&self, known: Known) -> bool {
         self.parts(known).len() == 1
     }
@@ -283,7 +283,8 @@ impl Terms {
         self.comparisons.get(&condition).cloned()
     }
 
-    /// Of two equal sums up to their sign, the one that begins with a positive coefficient; true: it is the other one.
+    /// Returns, of two sums equal up to their sign, the one that begins with a positive coefficient; true: it
+    /// is the other one.
     pub(super) fn positive(&mut self, known: Known) -> (Known, bool) {
         match self.parts(known).first() {
             Some(&(_, coefficient)) if coefficient < 0 => (self.times(known, -1), true),

@@ -1,5 +1,5 @@
-//! Which values a version could test: results of instructions whose zero makes something useless, alone or as the
-//! vectors that the author wrote.
+//! The values that a version could test: results of instructions whose zero makes something useless, alone or
+//! as the vectors that the author wrote.
 //!
 //! Left out: literals, renamings, addresses, merges (a check has no place right after them), and values that no
 //! operation absorbs, and those whose range excludes zero. Linear in the function.
@@ -19,7 +19,7 @@ pub const WIDTH: usize = 4;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Candidate {
     pub members: SmallVec<[Value; 4]>,
-    /// Of a scalar: why it could be zero although its operands are not.
+    /// The reason why a scalar could be zero although its operands are not.
     pub originator: Option<Originator>,
 }
 

@@ -1,4 +1,5 @@
-//! Which candidates a profile leaves: those that are zero often enough, without those that follow from others.
+//! The candidates that a profile leaves: those that are zero often enough, without those that follow from
+//! others.
 //!
 //! ```text
 //! c: P = .50     zp = c * y with P = .50: follows from c     with P = .62: its own zeros count, both stay
@@ -23,9 +24,9 @@ const TOLERANCE: f64 = 0.005;
 /// The zeros of a function by its profile.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Probabilities {
-    /// That all active lanes of a warp hold zero, 0 to 1; `None` where nothing was counted.
+    /// The probability that all active lanes of a warp hold zero, 0 to 1; `None` if nothing was counted.
     pub scalar: EntityVec<Value, Option<f64>>,
-    /// That all members are zero in all active lanes, where it was counted.
+    /// The probability that all members are zero in all active lanes, if it was counted.
     pub joint: FxHashMap<SmallVec<[Value; 4]>, f64>,
 }
 
@@ -57,7 +58,8 @@ impl Probabilities {
         out
     }
 
-    /// Of a candidate: as counted, else the product of its members, as if they were independent.
+    /// Returns the probability of a candidate: as counted, otherwise the product of its members'
+    /// probabilities, as if they were independent.
     #[must_use]
     pub fn of(&self, members: &[Value]) -> Option<f64> {
         if let [member] = members {

@@ -25,7 +25,7 @@ pub enum Never {
 }
 
 impl Never {
-    /// For people.
+    /// Returns the reason for people.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {

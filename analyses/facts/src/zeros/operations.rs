@@ -153,7 +153,7 @@ pub enum Originator {
 }
 
 impl Originator {
-    /// For people: `saturate gives 0 for every negative operand`.
+    /// Returns the reason for people: `saturate gives 0 for every negative operand`.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {

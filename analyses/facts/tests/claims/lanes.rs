@@ -1,4 +1,5 @@
-//! Which lanes a condition lets through, lane by lane as the language computes it, and what an access then touches.
+//! The lanes that a condition lets through, lane by lane as the language computes it, and the sectors that an
+//! access then touches.
 
 use super::source::functions_with;
 use facts::{AccessFact, AccessKind, BranchFact, FunctionFacts, Options};

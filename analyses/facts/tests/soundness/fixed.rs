@@ -13,7 +13,7 @@ pub(crate) type Wanted = (Value, Block, bool);
 #[derive(Debug)]
 pub(crate) struct Fixed {
     pub(crate) name: &'static str,
-    /// Of the parameters.
+    /// The values of the parameters.
     arguments: &'static [u64],
     pub(crate) wanted: &'static [Wanted],
     blocks: &'static str,
@@ -353,7 +353,7 @@ b5:
 ];
 
 impl Fixed {
-    /// On two warps of eight lanes.
+    /// Returns the case on two warps of eight lanes.
     pub(crate) fn case(&self) -> Case {
         let mut text = String::from("function \"f\" kernel text -> i32 {\n");
         for number in 0..self.arguments.len() {

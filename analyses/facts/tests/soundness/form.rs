@@ -26,7 +26,7 @@ pub(crate) struct Reading {
     /// Multiples of coordinates and of products of them, by wrapping 64-bit arithmetic.
     pub(crate) multiples: Vec<Multiple>,
     pub(crate) constant: i64,
-    /// There is a part without coordinates and without a number.
+    /// True if there is a part without coordinates and without a number.
     pub(crate) open: bool,
     /// A coordinate has a factor without a number.
     pub(crate) symbolic: bool,

@@ -19,7 +19,7 @@ pub(crate) struct Cycle {
 pub(crate) struct EdgeEffect {
     pub(crate) enters: Vec<usize>,
     pub(crate) leaves: Vec<usize>,
-    /// It goes to the header from inside.
+    /// The cycle whose header it goes to from inside.
     pub(crate) repeats: Option<usize>,
 }
 

@@ -153,9 +153,9 @@ fn ends_before(cx: &Context<'_>, loc: ir::Loc, branch: Block, barrier: BarrierNa
     cx.finding(Code::DivergentBarrier, Tier::Hint, loc, reason, related)
 }
 
-/// Behind the branch on which threads end, the others still write what the group shares: there the part of those that have
-/// ended is missing. Not so of what they add to atomically, nor of what one thread alone writes, which does not end before
-/// the others: `if (i >= n) return; if (threadIdx.x == 0) sum = 0;`.
+/// Returns whether writes of threads that end at the branch are missed: behind it, the others still write
+/// data that the group shares. Memory that they add to atomically does not count, nor does what one thread
+/// alone writes which does not end before the others: `if (i >= n) return; if (threadIdx.x == 0) sum = 0;`.
 fn is_missed(cx: &Context<'_>, branch: Block) -> bool {
     let function = cx.function;
     let declares = (function.symbols.iter()).any(|(_, symbol)| symbol.space == Space::Shared);

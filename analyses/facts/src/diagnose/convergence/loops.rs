@@ -206,7 +206,8 @@ fn constant_distance(function: &Function, mut address: Value) -> (Value, i64) {
     (address, distance)
 }
 
-/// Nothing is carried from round to round, and nothing is written: the lanes wait for what others write.
+/// Returns whether a loop carries nothing from round to round and writes nothing: its lanes wait for writes
+/// of others.
 pub(in crate::diagnose) fn only_waits(cx: &Context<'_>, header: Block) -> bool {
     let forest = cx.forest();
     let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {

@@ -16,7 +16,7 @@ pub(super) struct Growth {
     pub(super) lane: i64,
     /// A bound on what `lane` makes between any two lanes: `tid % 4` differs by 3.
     pub(super) within: Option<i64>,
-    /// Between any two lanes, at most, by coordinates beyond the first.
+    /// The largest difference between any two lanes by coordinates beyond the first.
     pub(super) spread: i64,
 }
 

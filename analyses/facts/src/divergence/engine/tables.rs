@@ -95,12 +95,12 @@ pub(crate) struct Tables {
     /// Builtin values in the order of the function's layout.
     pub specials: Vec<Special>,
     pub has_arrays: bool,
-    /// There are operations that depend on which lanes are there.
+    /// True if operations depend on which lanes are present.
     pub has_shuffles: bool,
     /// Every variable that leaves a loop has an η, whatever it is computed from.
     gated: bool,
     pub has_calls: bool,
-    /// There is something that was not understood.
+    /// True if something was not understood.
     pub has_unknowns: bool,
     /// Indexed by value: the binding that it was first part of, and at which place; empty when there are no bindings.
     names: Vec<(u32, u32)>,

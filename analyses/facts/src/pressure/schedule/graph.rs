@@ -30,7 +30,7 @@ pub(super) struct Operation {
     /// Words of its expansion, while it executes.
     pub(super) temporaries: u32,
     pub(super) calls: bool,
-    /// It accesses global memory.
+    /// True if it accesses global memory.
     pub(super) accesses: bool,
     /// One operation on integers that gives its result again where its operands are.
     pub(super) again: bool,

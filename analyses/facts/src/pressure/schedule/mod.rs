@@ -40,11 +40,11 @@ pub struct Schedules {
     pub accesses: u32,
     /// Values are exchanged between lanes.
     pub shuffles: bool,
-    /// There are operations on numbers of 64 bits.
+    /// True if there are operations on 64-bit numbers.
     pub doubles: bool,
     /// Words live across a call that keeps to conventions; `None`: there is no call.
     pub across_calls: Option<u32>,
-    /// Nothing is done.
+    /// True if nothing is done.
     pub empty: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Which blocks are scheduled together, and how often the body of a loop stands one behind the other.
+//! The blocks that are scheduled together, and the number of copies of a loop's body that stand one behind
+//! the other.
 //!
 //! ```text
 //! for (i = 0; i < n; i++) s += a[i];     header, body, step and back: one run, in CUDA four copies

@@ -33,7 +33,7 @@ pub struct Lost {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// Nothing of that name and shape.
+    /// There is no value of that name and shape.
     Gone,
     /// Several, and not as many as there were.
     Ambiguous,

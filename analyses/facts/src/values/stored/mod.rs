@@ -62,7 +62,7 @@ pub struct StoredProfile {
 /// The text that was profiled.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SourceStamp {
-    /// For people: the file's name.
+    /// The file's name, for people.
     pub file: String,
     /// `text_hash` of the whole text, 16 hexadecimal digits.
     pub hash: String,
@@ -162,7 +162,7 @@ fn is_zero(count: &u64) -> bool {
 pub struct StoredPath {
     /// Times that a lane took it.
     pub count: u64,
-    /// It begins behind an edge that ended another path, as the next iteration of a loop does.
+    /// True if it begins behind an edge that ended another path, as the next iteration of a loop does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
     /// Ids of the blocks.
@@ -215,9 +215,9 @@ pub struct StoredValue {
     pub column: u32,
     /// Times that a warp computed it.
     pub executions: u64,
-    /// Of those, the ones where all active lanes had zero.
+    /// The number of these executions in which all active lanes had zero.
     pub zeros: u64,
-    /// Of those, the ones where all active lanes had one value; 0 where that was not counted.
+    /// The number of these executions in which all active lanes had one value; 0 if that was not counted.
     #[serde(default)]
     pub uniform: u64,
     /// Times that a lane computed it; 0 where lanes were not counted.
@@ -226,10 +226,11 @@ pub struct StoredValue {
     /// Lane executions that the table of top values saw.
     #[serde(default)]
     pub profiled: u64,
-    /// Of those, the ones that gave the same as the one before (MRV-1).
+    /// The number of these executions that gave the same value as the one before (MRV-1).
     #[serde(default)]
     pub repeats: u64,
-    /// Those that gave one of the last 2, 3, 4, 5 distinct values (MRV-2 to MRV-5); empty where that was not counted.
+    /// The numbers of executions that gave one of the last 2, 3, 4, 5 distinct values (MRV-2 to MRV-5); empty
+    /// if that was not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recent: Vec<u64>,
     /// The most frequent values by falling count.
@@ -252,7 +253,7 @@ pub struct StoredJoint {
     pub members: Vec<u32>,
     /// Times that a warp computed the last of them.
     pub executions: u64,
-    /// Of those, the ones where all members were zero in all active lanes.
+    /// The number of these executions in which all members were zero in all active lanes.
     pub zeros: u64,
 }
 
@@ -499,8 +500,8 @@ impl StoredValue {
         (self.executions > 0).then(|| self.zeros as f64 / self.executions as f64)
     }
 
-    /// For metrics and comparisons: what the table saw of it. Executions are those that were profiled, so that a
-    /// profiler that stopped does not lower the invariance.
+    /// Returns what the table saw of the value, for metrics and comparisons. Executions are those that were
+    /// profiled, so that a profiler that stopped does not lower the invariance.
     #[must_use]
     pub fn profile(&self) -> super::profiler::ValueProfile {
         super::profiler::ValueProfile {

@@ -31,7 +31,7 @@ impl Write for Fnv {
     }
 }
 
-/// Of a source text; carriage returns do not count.
+/// Returns the hash of a source text; carriage returns do not count.
 #[must_use]
 pub fn text_hash(text: &str) -> u64 {
     let mut state = Fnv::new();
@@ -41,7 +41,8 @@ pub fn text_hash(text: &str) -> u64 {
     state.0
 }
 
-/// Of what a function computes: blocks, instructions, operands, edges. Equal hashes mean that values have the same ids.
+/// Returns the hash of a function's computation: blocks, instructions, operands, edges. Equal hashes mean
+/// that values have the same ids.
 #[must_use]
 pub fn code_hash(function: &Function) -> u64 {
     let mut state = Fnv::new();
@@ -91,7 +92,8 @@ pub fn code_hash(function: &Function) -> u64 {
     state.0
 }
 
-/// Of what a block computes, whatever its values are called: equal shapes are the same operations in the same order.
+/// Returns the hash of a block's computation, whatever its values are called: equal shapes are the same
+/// operations in the same order.
 #[must_use]
 pub fn block_shape(function: &Function, block: Block) -> u64 {
     let mut state = Fnv::new();

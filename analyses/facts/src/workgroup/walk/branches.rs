@@ -320,7 +320,8 @@ impl Walk<'_> {
         (waits, blocks.contains(&branch))
     }
 
-    /// Nothing is known of what threads do between a branch and its join, nor of the values that they bring along.
+    /// Hides the effects of threads between a branch and its join, and the values that they bring along:
+    /// nothing is known of them.
     pub(super) fn hide(&mut self, mask: &Mask, branch: Block, targets: &[Block], join: Block) {
         let mut blocks = Vec::new();
         for &target in targets {
@@ -358,7 +359,7 @@ impl Walk<'_> {
 pub(super) struct Parted {
     pub(super) then: Mask,
     pub(super) otherwise: Mask,
-    /// Those that the condition without a number decides.
+    /// The threads that the condition without a number decides.
     pub(super) open: Mask,
     pub(super) unknown: Mask,
     pub(super) condition: Option<(u32, bool)>,

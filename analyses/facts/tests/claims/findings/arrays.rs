@@ -76,7 +76,7 @@ fn loops_that_are_unrolled_to_a_bound() {
     assert!(of("min(n, m)", ""));
 }
 
-/// As stack frames of NVIDIA's assembler show (13.5, sm_80 to sm_100).
+/// The places of arrays agree with stack frames of NVIDIA's assembler (13.5, sm_80 to sm_100).
 #[test]
 fn arrays_in_local_memory_and_among_registers() {
     let of = |size: u32, body: &str| {

@@ -476,7 +476,7 @@ fn whole_tiles_of_the_block() {
     assert!(barrier(whole, "count != 0 || i + 300 >= end"));
 }
 
-/// Of how many warps a part of the block consists, the instantiation tells.
+/// The instantiation determines of how many warps a part of the block consists.
 #[test]
 fn parts_of_the_block_whose_size_is_open() {
     let told = |width: &str| {

@@ -144,7 +144,7 @@ fn rows_that_one_element_more_leaves_in_the_same_banks() {
     assert_eq!(of("t % 8 * 2 + t % 32 / 8 * 32"), more);
 }
 
-/// As many lanes as the group has warps may be few.
+/// The lanes may be few if there are as many as the group has warps.
 #[test]
 fn conflicts_of_some_lanes() {
     let of = |condition: &str| {
