@@ -39,7 +39,7 @@ struct Totals {
     needless_stops: usize,
     /// Cycles in which nothing issues.
     waits: usize,
-    /// Of what was rewritten.
+    /// The cycles of rewritten blocks.
     cycles: (u32, u32),
     nops: (u32, u32),
 }

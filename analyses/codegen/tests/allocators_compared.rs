@@ -44,7 +44,7 @@ struct Reloads {
     all: u32,
     /// From local memory.
     local: u32,
-    /// Those among them of values with a state of rows i to iv.
+    /// The number of those among them whose values have a state of rows i to iv.
     kept: u32,
 }
 
@@ -215,7 +215,8 @@ const fn budget(words: u16) -> Budget {
     }
 }
 
-/// On kernels of any shape at least a fifth fewer executed loads of local memory than by the paper's allocators.
+/// On kernels of any shape, at least a fifth fewer loads of local memory are executed than with the paper's
+/// allocators.
 #[test]
 fn ours_loads_less_of_random_kernels() {
     for words in [8, 16] {

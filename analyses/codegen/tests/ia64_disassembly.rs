@@ -95,7 +95,7 @@ fn written(text: &str) -> (Vec<Written>, BTreeMap<String, u32>) {
     (out, labels)
 }
 
-/// As our own reader takes what the disassembler writes.
+/// Reads what the disassembler writes by our own reader.
 fn reread(one: &Listed) -> Inst {
     let text = one.text.replace("(p0", "(p");
     let document = syntax::ia64::parse(&text);

@@ -179,7 +179,8 @@ const OPCODES: &[&str] = &[
     "nop.m 0",
     "nop.b 0",
 ];
-/// Those that take no qualifying predicate, and those whose predicate decides whether the group goes on.
+/// Instructions that take no qualifying predicate, and those whose predicate decides whether the group goes
+/// on.
 const PLAIN: &[&str] = &[
     "alloc {g} = ar.pfs, 0, 16, 8, 16",
     "flushrs",

@@ -44,7 +44,7 @@ fn executed(text: &str, arguments: &[Arg], memory: &Memory, deferred: Option<u64
     outcome
 }
 
-/// With and without speculation; the intervals must be these.
+/// Judges a loop with and without speculation; the intervals must be these.
 fn judge(source: &str, intervals: (u32, u32), arguments: &[Arg], memory: &Memory, expected: u64) {
     let plain = pipeline::Options {
         speculation: false,

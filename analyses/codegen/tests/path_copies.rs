@@ -276,7 +276,8 @@ fn copies_of_c_count_the_paths_of_calls() {
     random_functions(Language::C);
 }
 
-/// With `goto`, early returns, pointers that are walked, and switches that fall through.
+/// The copies count paths of kernels with `goto`, early returns, pointers that are walked, and switches that
+/// fall through.
 #[test]
 fn copies_of_c_kernels_count_the_paths_of_calls() {
     let mut sum = Sum::default();

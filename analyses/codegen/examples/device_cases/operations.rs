@@ -353,7 +353,7 @@ fn number(types: &[Type], row: &[u64], operand: usize) -> f64 {
     ir::numbers::to_f64(types[operand], row[operand])
 }
 
-/// Of a quotient that is not zero for its size.
+/// Returns whether a number is a divisor for which the quotient does not become zero by its size.
 fn divisor(number: f64) -> bool {
     (2f64.powi(-125)..2f64.powi(125)).contains(&number.abs())
 }

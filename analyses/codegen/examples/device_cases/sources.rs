@@ -220,7 +220,8 @@ fn text_launch(source: &text::Source, seed: u64) -> Launch {
     launch
 }
 
-/// Without the declaration of a function that nobody calls, which no driver could resolve; `None` where it is called.
+/// Returns the text without the declaration of a function that nobody calls, which no driver could resolve;
+/// `None` if it is called.
 fn without_externals(text: &str) -> Option<String> {
     if text.matches("elsewhere").count() > 1 {
         return None;

@@ -40,7 +40,7 @@ use step::Step;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Location<R> {
     Register(R),
-    /// So many bytes behind the first spilled value.
+    /// A spill slot, so many bytes behind the first spilled value.
     Spill(u32),
 }
 
@@ -82,15 +82,15 @@ pub enum Violation<R: fmt::Display> {
     Store { block: u32, operation: u32 },
     #[error("arrival {operation} is no move of an argument")]
     Arrival { operation: u32 },
-    /// Outside the bytes of the frame for spilled registers, or misaligned.
+    /// A slot outside the bytes of the frame for spilled registers, or misaligned.
     #[error("a slot of {bytes} bytes at {offset} in {spilled} bytes of spilled registers")]
     Slot {
         offset: u32,
         bytes: u32,
         spilled: u32,
     },
-    /// Of another file than the virtual register, of those that are never given, behind all that are given, or not where
-    /// it is pinned or passed on.
+    /// A register of another file than the virtual register, one that is never given, one behind all that are
+    /// given, or one that is not where it is pinned or passed on.
     #[error("v{} cannot have {given}", .register.0)]
     Given { register: Virtual, given: R },
 }
@@ -119,12 +119,12 @@ struct Checker<'a, T: Target> {
     watched: Vec<bool>,
     /// True for each virtual register that a block may read before it writes it.
     exposed: Vec<bool>,
-    /// Of spill slots, ascending.
+    /// The offsets of spill slots, ascending.
     offsets: Vec<u32>,
     /// Registers that a call may change, that are renamed by a rotation.
     scratch: Vec<T::Register>,
     rotating: Vec<T::Register>,
-    /// Those that belong to the caller, and that no prologue saves.
+    /// The registers that belong to the caller, and that no prologue saves.
     preserved: Vec<T::Register>,
 }
 

@@ -76,7 +76,7 @@ impl Occurrences {
         }
     }
 
-    /// Those of a register of the function that was given, in the order of the layout.
+    /// Returns the occurrences of a register of the function that was given, in the order of the layout.
     pub(crate) fn named(&self, register: Virtual) -> impl Iterator<Item = Occurrence> + '_ {
         let given = self.given.get(register.0 as usize);
         given.into_iter().flatten().map(|own| Occurrence {

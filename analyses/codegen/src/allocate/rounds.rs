@@ -40,7 +40,7 @@ pub trait Homes<T: Target> {
 pub struct Around<T: Target> {
     /// Its number in its block.
     pub operation: u32,
-    /// As it is now.
+    /// The operation as it is now.
     pub now: Operation<T>,
     pub before: Vec<Operation<T>>,
     pub after: Vec<Operation<T>>,

@@ -75,7 +75,7 @@ pub(crate) struct Held<'l> {
 
 /// Registers that hold a value at the ends of blocks.
 struct Leaving<'a> {
-    /// Of blocks that name it.
+    /// The register that holds the value at the end of each block that names it.
     known: FxHashMap<u32, Option<u32>>,
     before: &'a [Option<u32>],
     loops: &'a [Held<'a>],

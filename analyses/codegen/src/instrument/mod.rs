@@ -28,7 +28,7 @@ pub const COUNTERS: &str = "lockstep_counters";
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountedPlace {
     pub values: Vec<Value>,
-    /// For people.
+    /// The name for people.
     pub name: String,
     /// The offset at which the value is written, relative to the item.
     pub offset: u32,

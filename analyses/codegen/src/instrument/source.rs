@@ -152,7 +152,7 @@ pub fn instrument(
     out
 }
 
-/// Behind the semicolon of a statement.
+/// Returns the offset behind the semicolon of a statement.
 fn behind(text: &str, statement: Span) -> Option<u32> {
     let end = statement.end as usize;
     if text.get(..end)?.ends_with(';') {

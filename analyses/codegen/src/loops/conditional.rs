@@ -226,7 +226,7 @@ impl<'a> Maker<'a> {
         Ok(out)
     }
 
-    /// Nothing but a value.
+    /// Checks that an expression is nothing but a value.
     fn pure(&self, e: &Expr) -> Result<(), Refusal> {
         let mut bad = None;
         each_expression(
@@ -560,7 +560,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Of what a pointer or an array holds.
+    /// Returns the type of the contents of a pointer or an array.
     fn element(&self, base: &Expr) -> Option<Number> {
         let ExprKind::Name(name) = &unparenthesised(base).kind else {
             return None;
@@ -577,7 +577,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// After promotion.
+/// Returns the type of a number after promotion.
 fn number(word: &str) -> Option<Number> {
     Some(match word {
         "bool" | "char" | "signed char" | "unsigned char" | "short" | "unsigned short" | "int" => {

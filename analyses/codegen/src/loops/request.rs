@@ -17,7 +17,7 @@ use syntax::c_family::ast::{Attribute, Stmt};
 pub enum Pragma {
     Pipeline,
     Unroll,
-    /// Of an `if`.
+    /// The pragma of an `if`.
     IfConvert,
 }
 

@@ -84,14 +84,14 @@ impl Cost {
 /// The cost of the text at a place of the item itself.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PlaceCost {
-    /// For one invocation of the item.
+    /// The cost for one invocation of the item.
     pub total: Cost,
     /// Times that a warp executes it for that, where all of it is executed equally often.
     pub times: Option<f64>,
 }
 
 impl PlaceCost {
-    /// With what else is there.
+    /// Adds the cost of other text at the same place.
     pub fn sum(&mut self, other: &PlaceCost) {
         self.total.sum(&other.total);
         let same = |&one: &f64| other.times.is_some_and(|two| (one - two).abs() < 1e-9);
@@ -109,7 +109,7 @@ pub struct LoopCost {
     pub iterations: f64,
     pub from: Origin,
     pub iteration: Cost,
-    /// For one invocation of the item.
+    /// The cost for one invocation of the item.
     pub total: Cost,
 }
 

@@ -35,9 +35,9 @@ const SCALAR_TEXT: f64 = 0.83;
 /// The registers of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegisterCounts {
-    /// Of a thread: of the only file, or of the vector file.
+    /// The registers of a thread: those of the only file, or of the vector file.
     pub thread: Estimate,
-    /// Of a warp, in scalar registers; `None` where the machine has one file.
+    /// The scalar registers of a warp; `None` if the machine has one file.
     pub scalar: Option<u32>,
 }
 

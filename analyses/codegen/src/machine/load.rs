@@ -16,7 +16,7 @@ const MOST: usize = 50;
 /// Longest name and text.
 const LONGEST: usize = 500;
 
-/// Something wrong in a table, in bytes of its text.
+/// A problem in a table, in bytes of its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     pub span: Span,

@@ -48,7 +48,7 @@ pub enum Label {
     Fact,
     /// The truth is on one side of it.
     Bound,
-    /// Of that order.
+    /// The truth is of that order.
     Estimate,
 }
 
@@ -82,7 +82,7 @@ pub struct Quantity {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     pub name: SmolStr,
-    /// For people: `NVIDIA A100`.
+    /// The name for people: `NVIDIA A100`.
     pub title: String,
     pub base: Option<SmolStr>,
     /// Short names of sources and what they are, sorted, those of the bases among them.
@@ -134,7 +134,8 @@ impl Gpu {
 }
 
 impl Table {
-    /// Of a machine that is no GPU: the table that stands in for machines that are not known.
+    /// Returns the table of the GPU; for a machine that is no GPU, the table that stands in for machines that
+    /// are not known.
     #[must_use]
     pub fn gpu(&self) -> &Gpu {
         match (&self.kind, &TABLES[0].kind) {
@@ -193,7 +194,7 @@ impl Table {
 /// The quantities of a kind of processor.
 #[derive(Debug)]
 pub struct Schema {
-    /// As `kind` names it.
+    /// The kind as `kind` names it.
     pub kind: &'static str,
     pub fields: &'static [Field],
     /// Names and what they hold, in the order of the file.

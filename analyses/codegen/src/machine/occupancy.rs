@@ -19,9 +19,9 @@ use super::schema::Key;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Need {
     pub threads: u32,
-    /// Of 32 bits, a thread.
+    /// The registers of 32 bits that a thread needs.
     pub registers: u32,
-    /// Of 32 bits, a warp, on machines that have scalar registers.
+    /// The registers of 32 bits that a warp needs, on machines with scalar registers.
     pub scalar: u32,
     /// Bytes a workgroup, without what the system reserves.
     pub shared: u32,

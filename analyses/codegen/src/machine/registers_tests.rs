@@ -37,7 +37,7 @@ fn a_kernel_that_does_nothing_has_the_fewest() {
     assert_eq!((found.allocated, found.needed), (NOTHING, NOTHING));
 }
 
-/// So many values that are all loaded before any is stored.
+/// Returns the estimate for this many values that are all loaded before any is stored.
 fn values(count: usize) -> Estimate {
     let mut body = String::from("  parameter \"p\" \"float*\" (v0)\n\nb0(v0: ptr.global):\n");
     for number in 1..=count {

@@ -19,7 +19,7 @@ pub struct Field {
     /// Counts, as opposed to times and rates.
     pub whole: bool,
     pub says: &'static str,
-    /// Of an optional section: what holds where the section does not say.
+    /// The value of a field in an optional section that does not set it.
     pub default: Option<f64>,
     /// Words that the file says instead of numbers.
     pub words: &'static [&'static str],

@@ -149,7 +149,7 @@ fn waves_of_amd() {
     assert_eq!(waves("cdna3", 128, 64), 4);
 }
 
-/// Of GCN 800 scalar registers a SIMD, given out by 16; RDNA has all for each wave.
+/// GCN has 800 scalar registers a SIMD, given out by 16; RDNA has all for each wave.
 #[test]
 fn scalar_registers_limit_the_waves_of_old_machines() {
     let of = |name: &str, scalar| {
@@ -256,7 +256,7 @@ fn no_text_panics() {
     assert!(!load(&deep, &named).problems.is_empty());
 }
 
-/// As the section's text says, and as people who change a table are told.
+/// No estimate reads latencies, as the section's text says and as people who change a table are told.
 #[test]
 fn no_estimate_reads_latencies() {
     for table in tables() {

@@ -23,9 +23,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The origin of the number of a loop's iterations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Origin {
-    /// It is constant: a fact.
+    /// The number is constant: a fact.
     Constant,
-    /// It is at most this.
+    /// The number is at most this.
     Bound,
     Profile,
     /// `TRIPS`.

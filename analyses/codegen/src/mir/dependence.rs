@@ -1,4 +1,4 @@
-//! Which operations of a block must stand behind which, through registers and through memory, for any target.
+//! The dependences between the operations of a block, through registers and through memory, for any target.
 //!
 //! ```text
 //! x = load [a]        x is read: flow, with the latency of a load

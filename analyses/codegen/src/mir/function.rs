@@ -44,7 +44,7 @@ pub enum Operand<T: InstructionSet> {
     /// `[r5]`
     Address(Name<T>),
     Number(i64),
-    /// As the assembler takes it: `@ltoff(table)`, a function to call.
+    /// A symbol as the assembler takes it: `@ltoff(table)`, a function to call.
     Symbol(SmolStr),
     /// The target of a branch: an index into `Function::blocks`.
     Block(u32),
@@ -55,11 +55,11 @@ pub enum Operand<T: InstructionSet> {
 /// An offset from the stack pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FrameOffset {
-    /// Of a slot: an index into `Function::slots`.
+    /// The offset of a slot: an index into `Function::slots`.
     Slot(u32),
-    /// So many bytes behind the first spilled value.
+    /// This many bytes behind the first spilled value.
     Spill(u32),
-    /// So many bytes behind the first argument that arrives in memory.
+    /// This many bytes behind the first argument that arrives in memory.
     Argument(i64),
 }
 
@@ -77,7 +77,7 @@ impl fmt::Display for FrameOffset {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Object<S = u32> {
     Unknown,
-    /// Whatever this parameter points to.
+    /// The memory that this parameter points to.
     Parameter(u32),
     /// Memory that only this parameter's pointer reaches while the function runs.
     Restrict(u32),
@@ -108,7 +108,7 @@ impl<S: PartialEq> Object<S> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reference {
     pub object: Object,
-    /// Of the access, from the address on.
+    /// The bytes of the access, from the address on.
     pub bytes: u32,
     pub volatile: bool,
     /// The type that the language accesses it by, `None` where it may be any: two accesses of different ones do not
@@ -124,7 +124,7 @@ pub struct Operation<T: InstructionSet> {
     pub predicate: Option<Virtual>,
     /// In front of `=`.
     pub targets: Vec<Operand<T>>,
-    /// Behind `=`; all operands where there is none.
+    /// The operands behind `=`; all operands if there is no `=`.
     pub sources: Vec<Operand<T>>,
     pub memory: Option<Reference>,
     /// In the source.

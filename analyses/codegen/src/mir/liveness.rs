@@ -1,4 +1,4 @@
-//! Which virtual registers are live: read later before they are written for certain.
+//! The live virtual registers: those that are read later before they are written for certain.
 //!
 //! ```text
 //! (p6) v1 = mov v2        v1 is not live in front of it if it is only read under p6 as it is here
@@ -20,7 +20,7 @@ pub struct Liveness(ir::liveness::Liveness<Virtual>);
 /// Live registers while a block is walked backwards.
 pub(crate) struct Walk<'a, T: Target> {
     pub(crate) live: EntitySet<Virtual>,
-    /// Those that are read under this guard only, where it has this value.
+    /// The registers that are read under this guard only, if it has this value.
     under: FxHashMap<Virtual, (Virtual, bool)>,
     function: &'a Function<T>,
     /// Indexed by block, at its start.

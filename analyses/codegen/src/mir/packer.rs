@@ -23,7 +23,7 @@ pub trait Packer: Clone + PartialEq + Debug {
     fn scarcity(&self) -> Vec<u32>;
 }
 
-/// As many operations as there are.
+/// No limit: as many operations as there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unlimited;
 

@@ -12,11 +12,12 @@ use std::fmt::Debug;
 #[derive(Clone, PartialEq, Debug)]
 pub struct RegisterFile<T: InstructionSet> {
     pub class: T::Class,
-    /// For what lives across no call.
+    /// The registers for values that live across no call.
     pub free: Vec<T::Register>,
-    /// For what lives across one.
+    /// The registers for values that live across one.
     pub preserved: Vec<T::Register>,
-    /// As many of the first that cost nothing to use: they take turns, so that nothing waits for a register alone.
+    /// The number of the first registers that cost nothing to use: they take turns, so that nothing waits for
+    /// one register alone.
     pub turn: usize,
     /// This one and all behind it have other names after a rotation that does not mean them.
     pub renamed: Option<T::Register>,
@@ -25,7 +26,7 @@ pub struct RegisterFile<T: InstructionSet> {
     /// True if its registers are those that spilled values of the class pass through: a value has one only while no
     /// other value of the class lives.
     pub exclusive: bool,
-    /// Those in which arguments may arrive: another argument is still there while one is moved.
+    /// The registers in which arguments may arrive: another argument is still there while one is moved.
     pub arrivals: Vec<T::Register>,
 }
 
@@ -114,7 +115,7 @@ pub trait Target: InstructionSet {
     /// Registers that may be used at most; for trying out what happens when they run out.
     type Limits: Clone + PartialEq + Debug + Default;
 
-    /// As people call it.
+    /// The name by which people call it.
     const NAME: &'static str;
     /// The register that an allocation names for a virtual register without one.
     const NONE: Self::Register;
@@ -190,15 +191,16 @@ pub trait Target: InstructionSet {
         let _ = function;
         Vec::new()
     }
-    /// Those that have a meaning although no operation need name them: the return address, the global pointer.
+    /// Returns the registers that have a meaning although no operation need name them: the return address,
+    /// the global pointer.
     fn implied() -> Vec<Self::Register> {
         Vec::new()
     }
-    /// Those of them that a callee finds as they were: the global pointer.
+    /// Returns those of them that a callee finds as they were: the global pointer.
     fn needed_by_calls() -> Vec<Self::Register> {
         Vec::new()
     }
-    /// Those that pass arguments to a callee or a result to the caller.
+    /// Returns whether a register passes arguments to a callee or a result to the caller.
     fn passes(register: Self::Register) -> bool;
     /// Returns true if a virtual register of the function may have this one.
     fn may_have(register: Self::Register) -> bool;

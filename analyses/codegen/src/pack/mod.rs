@@ -21,7 +21,7 @@ use crate::mir::{Function, Name, Operation, Scheduled};
 pub struct Packets {
     /// Operations by their place in the block as it was.
     pub order: Vec<u32>,
-    /// Of each of them, not descending.
+    /// The cycle of each of them, not descending.
     pub cycles: Vec<u32>,
 }
 

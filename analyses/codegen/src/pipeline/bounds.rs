@@ -15,7 +15,7 @@ use super::graph::{Graph, Packer};
 pub struct Bounds {
     /// Cycles.
     pub res_mii: u32,
-    /// Which resource is short; `None` without a limited one.
+    /// The resource that is short; `None` without a limited one.
     pub resource: Option<u32>,
     /// Cycles; 0 without a recurrence.
     pub rec_mii: u32,

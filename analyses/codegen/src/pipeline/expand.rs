@@ -70,10 +70,10 @@ pub enum Unexpandable {
 /// The body of a loop, its schedule, and the names of its values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan<T: Counted> {
-    /// Without the branch back.
+    /// The body without the branch back.
     pub body: Vec<Operation<T>>,
     pub back: Operation<T>,
-    /// Of the body, the branch behind it.
+    /// The schedule of the body, with the branch behind it.
     pub schedule: Schedule,
     /// Keyed by value that has names: how many. Each divides `copies`.
     pub names: FxHashMap<Virtual, u32>,
@@ -328,7 +328,7 @@ pub struct Pieces<T: Counted> {
     pub prologue: Block<T>,
     pub kernel: Block<T>,
     pub epilogue: Block<T>,
-    /// As many operations of the epilogue end iterations; what is behind them hands values over.
+    /// The number of operations of the epilogue that end iterations; those behind them hand values over.
     pub finished: usize,
     /// Keyed by value and number: its names.
     pub names: FxHashMap<(Virtual, u32), Virtual>,

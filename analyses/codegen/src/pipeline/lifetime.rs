@@ -1,5 +1,5 @@
-//! Among schedules of one interval, one whose values live shorter: operations move within the room that their dependences
-//! and rows leave, as long as something is gained.
+//! The choice, among schedules of one interval, of one whose values live shorter: operations move within the
+//! room that their dependences and rows leave, as long as something is gained.
 //!
 //! The cost is the sum of all lifetimes in cycles and of the stages; every move makes it smaller, so it ends, and `SWEEPS`
 //! bounds it. It finds no best schedule: each operation moves alone.

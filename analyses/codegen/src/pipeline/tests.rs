@@ -173,8 +173,9 @@ fn stages_exist(graph: &Graph, ii: u32, slots: &[u32]) -> bool {
     false
 }
 
-/// On small random graphs: the interval is the least of all, the exact search says no where there is none, both
-/// schedulers' results pass the check, and the critical cycle asks for what it is said to ask for.
+/// Small random graphs: the interval is the least of all, the exact search finds none where there is none,
+/// the results of both schedulers pass the check, and the critical cycle requires the interval that is
+/// claimed.
 #[test]
 fn small_graphs_have_the_least_interval_of_all() {
     let mut generator = StdRng::seed_from_u64(11);

@@ -30,9 +30,9 @@ struct Counter {
     param: Value,
     start: Value,
     step: Growth,
-    /// It is an exact number: of 64 bits, an address, or signed and not wrapping.
+    /// True if it is an exact number: of 64 bits, an address, or signed and not wrapping.
     exact: bool,
-    /// As an unsigned number it does not wrap, nor does its sum with a number below this; 0: it may.
+    /// The bound below which a number added to it, as an unsigned number, does not wrap; 0: it may.
     room: i64,
 }
 

@@ -21,7 +21,7 @@ use smallvec::{SmallVec, smallvec};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
-    /// Of the value's type, as `Op::Const` has it.
+    /// The bits of a constant of the value's type, as in `Op::Const`.
     Constant(u64),
     /// Equal to this value, which varies.
     Copy(Value),

@@ -39,7 +39,7 @@ use smallvec::SmallVec;
 /// The rule for zeros: whether `0 * x` is 0 for every floating-point x, and `x + 0` is x.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Zeros {
-    /// As IEEE 754 has it: an infinity or a NaN gives NaN, and zeros have signs.
+    /// The rule of IEEE 754: an infinity or a NaN gives NaN, and zeros have signs.
     #[default]
     Ieee,
     /// The source permits it: HLSL without `precise`, a fast-math flag.
@@ -51,11 +51,11 @@ pub(crate) const IEEE: &str = "in IEEE arithmetic 0 * x is not 0 for infinite x 
 
 /// Estimated cycles of a warp, from a table of the machine.
 pub trait Costs {
-    /// Of one instruction.
+    /// Returns the cost of one instruction.
     fn inst(&self, function: &Function, inst: Inst) -> f64;
-    /// Of a literal that must be in a register.
+    /// Returns the cost of a literal that must be in a register.
     fn literal(&self) -> f64;
-    /// Of the comparisons, the vote and the branch for `members` values.
+    /// Returns the cost of the comparisons, the vote and the branch for `members` values.
     fn check(&self, members: usize) -> f64;
     /// The same without the vote, which uniform values need not.
     fn uniform_check(&self, members: usize) -> f64 {
@@ -65,7 +65,7 @@ pub trait Costs {
     fn slots(&self, _function: &Function, _inst: Inst) -> f64 {
         0.0
     }
-    /// Of the overlap that ends where a region of so many slots stands behind a check.
+    /// Returns the cost of the overlap that ends where a region of so many slots stands behind a check.
     fn lost_overlap(&self, _slots: f64) -> f64 {
         0.0
     }

@@ -210,9 +210,9 @@ impl Refined {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum User {
     Inst(Block, Inst),
-    /// As a selector or a returned value.
+    /// A use as a selector or a returned value.
     Terminator(Block),
-    /// As an argument, from one block to another.
+    /// A use as an argument, from one block to another.
     Edge(Block, Block),
 }
 

@@ -1,5 +1,6 @@
-//! With an explicit epilogue every loop computes what the reference interpreter does, for each trip count from 0 up, shorter
-//! than the pipeline is long or not. What the report says of the cycles is printed beside what the simulator counts.
+//! Every loop with an explicit epilogue computes what the reference interpreter does, for each trip count
+//! from 0 up, shorter than the pipeline is long or not. The report's cycles are printed beside what the
+//! simulator counts.
 
 use super::{MACHINES, loops};
 use crate::assembler::{assembled, assembler};

@@ -11,7 +11,7 @@ use simulate::ia64::Limits;
 /// Elements.
 const TRIPS: [u64; 6] = [0, 1, 2, 3, 7, 50];
 
-/// Not pipelined, by the best method, and by each.
+/// Returns the options: not pipelined, by the best method, and by each.
 fn ways() -> Vec<Option<Option<Method>>> {
     let each = Method::EXITS.map(|method| Some(Some(method)));
     [None, Some(None)].into_iter().chain(each).collect()

@@ -13,7 +13,7 @@ use syntax::ia64::{Document, StatementKind};
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     pub(crate) buffers: Vec<Vec<u8>>,
-    /// Of the counters, where the text has them.
+    /// The values of the counters, if the text has them.
     pub(crate) counters: Vec<u64>,
     pub(crate) trace: Trace,
 }

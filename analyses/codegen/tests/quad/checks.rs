@@ -142,7 +142,7 @@ fn volatile_accesses_keep_their_order() {
 /// A loop of several stages, whose kernel holds several iterations.
 struct Planned {
     case: Case,
-    /// With the names of the pieces.
+    /// The function, with the names of the pieces.
     function: Function,
     plan: Plan<Quad>,
     right: Pieces<Quad>,

@@ -66,7 +66,7 @@ pub enum Control {
 pub struct Decoded {
     pub guard: Option<Name>,
     pub reads: Vec<Name>,
-    /// With the number of packets after which the value is there.
+    /// The registers written, each with the number of packets after which the value is available.
     pub writes: Vec<(Name, u32)>,
 }
 

@@ -135,7 +135,7 @@ pub enum Opcode {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Mnemonic {
     pub opcode: Opcode,
-    /// With a guard: executes where the flag is this.
+    /// The value of the flag for which an operation with a guard executes.
     pub sense: bool,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn lc() -> Operand {
 pub(super) fn op(opcode: Opcode, targets: Vec<Operand>, sources: Vec<Operand>) -> Operation {
     operation(opcode, None, targets, sources)
 }
-/// Under the flag, which is the virtual register 0, or its complement.
+/// Returns an operation under the flag, which is the virtual register 0, or its complement.
 pub(super) fn under(sense: bool, operation: Operation) -> Operation {
     let opcode = operation.mnemonic.opcode;
     Operation {

@@ -302,7 +302,7 @@ impl Target for Quad {
     }
 }
 
-/// Of each operation: its words, and whether it is an access, a product, a branch.
+/// The demands of each operation: its words, and whether it is an access, a product, a branch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Demands(Vec<[u32; 5]>);
 

@@ -4,7 +4,7 @@ use isa::ia64::Class;
 use lockstep_codegen::target::ia64::listing::listing;
 use syntax::ia64::StatementKind;
 
-/// Without bundles and nops: what the assembler packs by itself.
+/// Returns the text without bundles and nops, which the assembler packs by itself.
 pub(crate) fn automatic(text: &str) -> String {
     let document = syntax::ia64::parse(text);
     let listing = listing(&document, text);

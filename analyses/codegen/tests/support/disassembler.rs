@@ -10,7 +10,7 @@ use std::process::Command;
 pub(crate) struct Listed {
     /// `MII`
     pub(crate) template: String,
-    /// Of its bundle.
+    /// The address of its bundle.
     pub(crate) address: u64,
     /// From 0 to 2.
     pub(crate) slot: usize,

@@ -7,7 +7,7 @@ use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
 use syntax::c_family::{Dialect, parse_text};
 
-/// With products and sums as one operation.
+/// Emits a source with products and sums as one operation.
 pub(crate) fn emitted(
     source: &str,
     machine: &str,

@@ -28,7 +28,7 @@ struct Generator {
     floats: Vec<String>,
     vectors: Vec<String>,
     ints: Vec<String>,
-    /// Of each list: those that may be assigned.
+    /// The names in each list that may be assigned.
     fixed: Vec<String>,
     fresh: u32,
     loops: u32,

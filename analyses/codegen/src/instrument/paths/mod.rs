@@ -103,7 +103,7 @@ pub struct PathPlan {
     pub counters: u64,
     /// At the entry, where the register holds 0.
     pub entry: Effect,
-    /// Of blocks with several ways on, by edge.
+    /// The effects on each edge of blocks with several ways on.
     pub branches: Vec<(Block, Vec<Effect>)>,
 }
 

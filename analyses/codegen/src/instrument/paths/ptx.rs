@@ -107,7 +107,7 @@ fn by_index(statement: &str, cases: usize) -> Option<Vec<String>> {
     Some((0..cases).map(of).collect())
 }
 
-/// Behind the brace that opens the body; the head is behind a place.
+/// Returns the offset behind the brace that opens the body; the head is behind a place.
 fn body(text: &str, head: u32) -> Option<u32> {
     let bytes = text.as_bytes();
     let mut at = head as usize;

@@ -182,7 +182,7 @@ pub fn instrument(
 /// The conditions of a body that the text spells.
 #[derive(Default)]
 struct Heads {
-    /// Of statements and `?:`.
+    /// The conditions of statements and of `?:`.
     conditions: Vec<Span>,
     /// The operands left of `&&` and `||`, by the place of the operator.
     left: FxHashMap<Span, Span>,

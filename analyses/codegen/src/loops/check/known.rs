@@ -24,7 +24,7 @@ pub(super) fn open_choice(terms: &Terms, seen: &[Term]) -> Option<Term> {
 }
 
 impl Known {
-    /// Nothing makes all conditions hold.
+    /// Returns whether nothing makes all conditions hold.
     pub(super) fn is_contradictory(&self, terms: &Terms) -> bool {
         Order::new(terms, &self.conditions, &self.natural, &self.sums, &[]).is_contradictory()
     }
@@ -33,7 +33,7 @@ impl Known {
         terms.resolved(roots, &|term| self.conditions.get(&term).copied())
     }
 
-    /// Those of the terms that are signed numbers which are not negative.
+    /// Returns the terms that are signed numbers which are not negative.
     pub(super) fn natural(&self, terms: &Terms, asked: &[Term]) -> FxHashSet<Term> {
         let (conditions, natural) = (&self.conditions, &self.natural);
         let order = Order::new(terms, conditions, natural, &self.sums, asked);

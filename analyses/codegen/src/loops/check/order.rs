@@ -37,7 +37,7 @@ type Number = (usize, i128);
 
 pub(super) struct Order<'t> {
     terms: &'t Terms,
-    /// Behind that of the number zero.
+    /// The nodes, behind that of the number zero.
     nodes: Vec<Read>,
     known: FxHashMap<Read, usize>,
     /// `least[a][b]`: b - a is at least that.

@@ -24,9 +24,9 @@ pub(super) struct Shape<'m> {
     place: FxHashMap<Block, usize>,
     /// Values on which an effect, a load, a branch or a result depends; what is computed besides is not looked at.
     needed: EntitySet<Value>,
-    /// Those parameters of each block.
+    /// The needed parameters of each block.
     params: FxHashMap<Block, Vec<Value>>,
-    /// Which header it is: of the edit, or of the others in their order.
+    /// The identity of each header: that of the edit, or of the others in their order.
     pub(super) which: FxHashMap<Block, Which>,
 }
 

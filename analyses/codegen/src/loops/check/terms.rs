@@ -25,7 +25,7 @@ pub(super) enum Form {
     Undef,
     Special(Special),
     Parameter(SmolStr),
-    /// Of a symbol of the module.
+    /// The address of a symbol of the module.
     Address(SmolStr),
     /// Private memory: which, and its size and alignment.
     Private(u32, u32, u32),

@@ -326,7 +326,7 @@ fn is_jump(item: &[String]) -> bool {
         .is_some_and(|word| word == "bra" || word.starts_with("bra."))
 }
 
-/// It must be executed, whatever reads its result.
+/// Returns whether it must be executed, whatever reads its result.
 fn has_effect(item: &[String]) -> bool {
     if item.first().is_some_and(|word| word == "@") {
         return false;

@@ -1,4 +1,5 @@
-//! Which registers of a PTX body are read later, statement by statement, where some statements may be left out.
+//! The registers of a PTX body that are read later, statement by statement, where some statements may be left
+//! out.
 //!
 //! Each statement is a block of its own to `ir::liveness`, which solves it.
 

@@ -153,7 +153,7 @@ impl Refusal {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Version {
     pub name: String,
-    /// Of its labels.
+    /// The number of its labels.
     pub number: u32,
     /// The insertions by item-relative offset, ascending.
     pub insertions: Vec<(u32, String)>,

@@ -514,7 +514,7 @@ fn leaves(tokens: &[Tok]) -> bool {
     })
 }
 
-/// Something that others see.
+/// An effect that others see.
 struct Effect {
     text: String,
     /// `p[i] |= x` stores what is there already, where `x` is made of what is zero.

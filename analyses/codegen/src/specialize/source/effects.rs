@@ -132,7 +132,7 @@ impl Source<'_> {
         }
     }
 
-    /// Of a whole expression, with the stores in it.
+    /// Returns the effects of a whole expression, with the stores in it.
     pub(super) fn effects(&self, names: &Names, e: &Expr) -> Effects {
         self.effects_at(names, e, 0)
     }
@@ -143,7 +143,7 @@ impl Source<'_> {
         out
     }
 
-    /// Of one node, without what is below it.
+    /// Returns the effects of one node, without those below it.
     pub(super) fn own(&self, names: &Names, e: &Expr, depth: u32) -> Effects {
         let mut out = Effects::default();
         match &e.kind {

@@ -107,7 +107,8 @@ fn key(function: &Function, loc: Loc) -> Option<Key> {
     None
 }
 
-/// Of two blocks with something of one place, the first counts: the others are behind a condition that begins there.
+/// Returns the executions at each place. If two blocks have an instruction of one place, the first block
+/// counts: the others are behind a condition that begins there.
 fn places(function: &Function, executions: &EntityVec<Block, f64>) -> FxHashMap<Key, f64> {
     let mut found = FxHashMap::default();
     for &block in &function.layout {

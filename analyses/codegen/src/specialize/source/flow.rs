@@ -48,7 +48,7 @@ pub(super) enum NodeKind<'a> {
         jump: Jump,
         uses: Vec<VarId>,
     },
-    /// As written.
+    /// A statement that is kept as written.
     Opaque {
         uses: Vec<VarId>,
     },
@@ -82,7 +82,7 @@ pub(super) struct Simple {
     /// Changes nothing.
     pub noop: bool,
     pub declares: Vec<VarId>,
-    /// Of the only declarator: ` = e`, when the declaration can stand without it.
+    /// The initialiser of the only declarator, ` = e`, if the declaration can stand without it.
     pub initializer: Option<Span>,
     pub drop_initializer: bool,
 }

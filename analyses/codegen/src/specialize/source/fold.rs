@@ -145,13 +145,14 @@ fn level(e: &Expr) -> Level {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Out {
     pub abs: Abs,
-    /// Something in it is known because of the tested zero: what the source's constants alone decide is left as written.
+    /// True if something in it is known because of the tested zero: text that the source's constants alone
+    /// decide is left as written.
     pub derived: bool,
     /// `None`: as written.
     pub text: Option<(String, u8)>,
     /// Variables of the function that the text reads.
     pub uses: Vec<VarId>,
-    /// Of what the text still computes.
+    /// The effects of the computation that remains.
     pub effects: Effects,
 }
 

@@ -211,7 +211,8 @@ pub(super) fn indented(text: &str, unit: &str) -> String {
     out
 }
 
-/// Without blank lines at the ends and space at the end of lines, and with one blank line where there were several.
+/// Returns the text without blank lines at its ends and space at the ends of lines, and with one blank line
+/// in place of several.
 pub(super) fn tidied(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut blank = true;

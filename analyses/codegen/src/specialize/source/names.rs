@@ -1,4 +1,4 @@
-//! Which variable a name means: the scopes of one function body.
+//! The resolution of names to variables: the scopes of one function body.
 //!
 //! ```text
 //! float a = 1; { float a = 2; f(a); } g(a);      f reads the second, g the first

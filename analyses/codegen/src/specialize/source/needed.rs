@@ -1,4 +1,4 @@
-//! Which statements of the fast path are still needed, from the last to the first.
+//! The statements of the fast path that are still needed, from the last to the first.
 //!
 //! Loops: what is live around one only grows, so that it stops.
 

@@ -1,4 +1,4 @@
-//! Which statements are copied, whether they may be, and the text that results.
+//! The statements that are copied, the reasons why they may not be, and the text that results.
 //!
 //! The check stands before the first statement that a zero changes, in the block of the definition. The last is the
 //! earliest with which nine tenths of what can be saved is saved: a multiplication more is not worth another copied line.
@@ -51,7 +51,7 @@ pub(super) enum Subject {
 }
 
 impl Candidate {
-    /// It is an expression, and has no name.
+    /// Returns whether it is an expression and has no name.
     #[must_use]
     pub const fn is_operand(&self) -> bool {
         matches!(self.subject, Subject::Operand(_))

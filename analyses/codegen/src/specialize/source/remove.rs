@@ -20,7 +20,7 @@ pub struct Removal {
 
 struct Line<'a> {
     start: usize,
-    /// Without its end.
+    /// The text without its end of line.
     text: &'a str,
     end: usize,
 }

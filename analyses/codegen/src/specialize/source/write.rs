@@ -310,7 +310,7 @@ fn without_const(prefix: &str) -> String {
     out
 }
 
-/// Nothing but comments and blanks.
+/// Returns whether a text has nothing but comments and blanks.
 fn tokenless(text: &str) -> bool {
     syntax::c_family::lexer::lex_fragment(text)
         .iter()

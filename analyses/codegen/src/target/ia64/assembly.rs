@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 pub(super) struct Instruction {
     pub(super) text: String,
     pub(super) inst: Inst,
-    /// Nothing is known of it: its block stays as it is.
+    /// True if nothing is known of it: its block stays as it is.
     pub(super) is_opaque: bool,
     pub(super) loc: Loc,
     /// In its block, where a pipeliner decided.
@@ -35,7 +35,7 @@ pub(super) enum Entry {
     Label(String),
     /// The next instruction, in a group of its own.
     Instruction,
-    /// So many instructions, one group for each of these counts.
+    /// This many instructions, one group for each of these counts.
     Decided(Vec<usize>),
 }
 

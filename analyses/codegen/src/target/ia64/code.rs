@@ -34,7 +34,7 @@ pub struct Rotating {
 /// The requirements on the register stack and its frame.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct StackFrame {
-    /// As many as the function's hungriest pipelined loop needs.
+    /// The rotating registers, as many as the function's hungriest pipelined loop needs.
     pub rotating: Rotating,
     /// General registers in which arguments arrive, where they are not as many as parameters.
     pub inputs: Option<u32>,

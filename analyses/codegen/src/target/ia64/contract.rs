@@ -72,7 +72,7 @@ fn has_form(function: &Function, value: Value) -> bool {
     matches!(function.ty(value), ir::Type::F32 | ir::Type::F64)
 }
 
-/// With the other sign, computed in front of an operation.
+/// Returns the value with the other sign, computed in front of an operation.
 fn negated(function: &mut Function, value: Value, of: Inst, out: &mut Vec<Inst>) -> Value {
     let inst = Inst::new(function.insts.len());
     let (ty, loc) = (function.ty(value), function.insts[of].loc);

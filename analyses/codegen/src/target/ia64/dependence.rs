@@ -1,5 +1,5 @@
-//! Which instructions of a block must stand behind which, and why: through registers, under predicates that exclude each
-//! other or do not, and through memory.
+//! The dependences between the instructions of a block, and their reasons: through registers, under
+//! predicates that exclude each other or do not, and through memory.
 //!
 //! ```text
 //! (p6) add r8 = 1, r9        p6 and p7 of one compare exclude each other:

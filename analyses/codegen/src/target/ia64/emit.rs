@@ -95,7 +95,7 @@ pub struct Line {
     /// From 0.
     pub line: u32,
     pub loc: Loc,
-    /// Of `Emitted::functions`: whose place it is.
+    /// The index in `Emitted::functions` of the function whose place it is.
     pub function: u32,
     /// In its block, where a pipeliner decided.
     pub cycle: Option<u32>,

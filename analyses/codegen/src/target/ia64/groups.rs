@@ -77,7 +77,7 @@ struct Held {
 #[derive(Default)]
 struct Marks {
     registers: FxHashMap<Reg, Vec<Held>>,
-    /// Something in it was not understood.
+    /// True if something in it was not understood.
     unknown: bool,
 }
 

@@ -240,7 +240,7 @@ impl Layout {
     }
 }
 
-/// Those of `marks` that stand in a range, counted from its start.
+/// Returns the `marks` in a range, counted from its start.
 fn marks_within(marks: &[usize], range: &Range<usize>) -> Vec<usize> {
     let own = marks.iter().filter(|mark| range.contains(mark));
     own.map(|mark| mark - range.start).collect()
@@ -250,7 +250,7 @@ fn marks_within(marks: &[usize], range: &Range<usize>) -> Vec<usize> {
 #[derive(Default)]
 struct Region {
     start: usize,
-    /// With whether something in the block is decided.
+    /// The blocks, each with whether something in it is decided.
     blocks: Vec<(Range<usize>, bool)>,
 }
 

@@ -28,7 +28,7 @@ pub struct Item {
     pub group: u32,
     /// In braces: counted from 0 through the file.
     pub bundle: Option<u32>,
-    /// It names a register that rotates.
+    /// True if it names a register that rotates.
     pub rotates: bool,
 }
 

@@ -34,7 +34,7 @@ pub enum PromiseKind {
     Exclusive,
     /// Each but the last implies the next.
     Implies,
-    /// Nothing is known any longer of these; of none: of all.
+    /// Nothing is known any longer of these predicates; of all, if none is named.
     Unrelated,
     /// A call leaves these as they were; of none: it leaves none.
     KeptByCalls,
@@ -159,7 +159,7 @@ impl Relations {
         }
     }
 
-    /// Nothing is known any longer.
+    /// Forgets everything.
     pub(crate) fn forget(&mut self) {
         self.exclusive.clear();
         self.implied.clear();

@@ -84,7 +84,7 @@ pub struct Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Pattern {
     m: u32,
-    /// Those of long instructions are not among them.
+    /// The number of I slots, those of long instructions not included.
     i: u32,
     f: u32,
     b: u32,
@@ -96,7 +96,7 @@ pub struct Rows {
     patterns: Vec<Pattern>,
     /// Their bounds, each in a word.
     bounds: Vec<Bounds>,
-    /// Of operations that need I slots alone.
+    /// The slots for operations that need I slots alone.
     integer: u32,
     /// Indexed by `Port`.
     ports: [u32; PORTS],
@@ -205,7 +205,7 @@ impl Packer for Packing {
 /// The shortage of one kind of unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shortage {
-    /// As people call them: `M`, `I`, `loads`.
+    /// The name that people use: `M`, `I`, `loads`.
     pub unit: &'static str,
     /// Operations an iteration.
     pub wanted: u32,

@@ -24,7 +24,7 @@ use std::ops::Range;
 /// A group of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
-    /// Of the listing; of the block where it was asked for alone.
+    /// The items of the listing, or of the block if that alone was asked for.
     pub items: Range<u32>,
     /// From the first of the block.
     pub cycle: u32,
@@ -36,7 +36,7 @@ pub struct Group {
     pub taken: u32,
     /// Slots that stay empty when it has its bundles for itself.
     pub nops: u32,
-    /// It could issue together with the one before it, and the block would be a cycle shorter.
+    /// True if it could issue together with the one before it, and the block would be a cycle shorter.
     pub needless_stop: bool,
 }
 

@@ -1,5 +1,6 @@
-//! Which values have a register: those that an effect, a branch or a result depends on. What nobody reads is not printed,
-//! addresses plus a constant go into the access, and constants are written where they are used.
+//! The values that have a register: those that an effect, a branch or a result depends on. Values that nobody
+//! reads are not printed, addresses plus a constant go into the access, and constants are written where they
+//! are used.
 
 use ir::*;
 

@@ -55,7 +55,7 @@ impl Emitter<'_> {
         self.plain(format_args!("add.s64 {record}, {base}, {offset}"));
         record
     }
-    /// Before the first block: the record of inputs, when one is read.
+    /// Prints the record of inputs before the first block, if one is read.
     pub(super) fn open_inputs(&mut self) {
         let function = self.function;
         let reads = function

@@ -31,7 +31,7 @@ pub(super) struct Subject {
     pub(super) id: Option<VarId>,
     pub(super) stmt: Option<Span>,
     pub(super) operands: Vec<VarId>,
-    /// It reads memory.
+    /// True if it reads memory.
     pub(super) memory: bool,
 }
 

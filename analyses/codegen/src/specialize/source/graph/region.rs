@@ -12,7 +12,7 @@ pub(in super::super) struct Region {
     pub(in super::super) braced: bool,
     /// The loop around it.
     pub(in super::super) around: Option<Span>,
-    /// That loop tests its condition behind its body.
+    /// True if that loop tests its condition behind its body.
     pub(in super::super) tested_last: bool,
 }
 

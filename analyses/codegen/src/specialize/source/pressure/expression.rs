@@ -31,7 +31,7 @@ pub(in super::super) struct Reads {
     pub(in super::super) others: Vec<SmolStr>,
     /// Loads from memory that nobody writes while the kernel runs.
     pub(in super::super) loads: u32,
-    /// It divides.
+    /// True if it divides.
     pub(in super::super) divides: bool,
     /// Operations, in additions.
     pub(in super::super) work: u32,

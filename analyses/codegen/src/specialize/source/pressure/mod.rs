@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// It changes a loop, whatever variables there are.
+    /// Returns whether it changes a loop, whatever variables there are.
     #[must_use]
     pub const fn is_of_loop(self) -> bool {
         matches!(self, Kind::Unroll)
@@ -100,7 +100,7 @@ pub struct Subject {
     pub uniform: Option<Scope>,
     /// The least and the largest number that it ever holds, if it is an integer; `None`: not known.
     pub interval: Option<Range>,
-    /// It lives at the peak: what is computed of it takes no register more.
+    /// True if it lives at the peak: a value computed from it takes no further register.
     pub live: bool,
 }
 
@@ -109,7 +109,7 @@ pub struct Subject {
 pub struct Kernel {
     /// The place at which most is live, relative to the item.
     pub peak: Span,
-    /// It has workgroups, so that it may have memory that they share.
+    /// True if it has workgroups, so that it may have memory that they share.
     pub groups: bool,
     /// Threads of a workgroup, at most.
     pub threads: Option<u32>,

@@ -45,7 +45,7 @@ pub(in super::super) struct Definition<'s> {
     pub(in super::super) id: VarId,
     pub(in super::super) name: SmolStr,
     pub(in super::super) block: &'s Block,
-    /// Of the statement in its block.
+    /// The number of the statement in its block.
     pub(in super::super) at: usize,
     pub(in super::super) is_declaration: bool,
     pub(in super::super) declarator: &'s Declarator,

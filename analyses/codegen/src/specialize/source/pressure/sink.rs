@@ -176,7 +176,7 @@ fn operands(
     }
 }
 
-/// Nothing is stored, and nobody waited for, in the statements that a load passes.
+/// Checks that nothing is stored, and nobody waited for, in the statements that a load passes.
 fn still(scene: &Scene<'_>, definition: &Definition<'_>, passed: Span) -> Result<(), Refusal> {
     let mut effects = Effects::default();
     visit::block(scene.body, &mut |e| {

@@ -44,7 +44,7 @@ pub enum Reason {
 /// The effect of a call.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallEffect {
-    /// It does nothing that others see.
+    /// True if it does nothing that others see.
     pub harmless: bool,
     /// True if its result depends on memory that may be written.
     pub reads_memory: bool,
@@ -210,7 +210,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Something that others see.
+    /// Records an event that others see.
     fn event(&mut self, what: u64) {
         self.events.push(what);
         self.memory = mixed(&[self.memory, what]);

@@ -88,7 +88,7 @@ pub enum Counts {
     /// Counts of the profile. `whole`: each way was recorded as a whole, so that the flags' counts are exact,
     /// too.
     Profiled { walked: Walked, whole: bool },
-    /// On so many of all ways through the text it is executed less often.
+    /// On this many of all ways through the text it is executed less often.
     Ways { fewer: u64, all: u64 },
 }
 
@@ -100,7 +100,7 @@ struct Copy {
     guarded: bool,
     /// The flag is reset behind it.
     resets: bool,
-    /// Nothing reads what it would give: only the flag is reset.
+    /// True if nothing reads its result: only the flag is reset.
     hollow: bool,
 }
 
@@ -409,7 +409,7 @@ fn worthwhile(
     (sinking, walked)
 }
 
-/// On how many ways a statement is executed less often.
+/// Returns the number of ways on which a statement is executed less often.
 fn fewer(graph: &Graph, sinking: &Sinking) -> Option<Counts> {
     let ways = follow::all_ways(&problem(graph, Vec::new())?)?;
     let all = ways.len() as u64;

@@ -161,7 +161,7 @@ impl check::Unit for Known<'_> {
     }
 }
 
-/// It sets variables of the function besides having a value: `a++ * 2`, `(b = 3) + a`.
+/// Returns whether a value sets variables of the function besides having a value: `a++ * 2`, `(b = 3) + a`.
 pub(in super::super) fn sets_variables(source: &Source<'_>, names: &Names, value: &Expr) -> bool {
     let mut found = false;
     visit::expr(value, &mut |e| {
@@ -193,7 +193,7 @@ pub(in super::super) fn sets_variables(source: &Source<'_>, names: &Names, value
     found
 }
 
-/// It names the lanes that are active, which are others in another place.
+/// Returns whether it names the active lanes, which are others in another place.
 pub(in super::super) fn names_the_active(e: &Expr) -> bool {
     let here = matches!(&e.kind, ExprKind::Name(name)
         if name.segments.last().is_some_and(|last| last.ident.name == "__activemask"));

@@ -78,7 +78,7 @@ pub struct Plan {
 struct Evaluation {
     place: Place,
     block: Span,
-    /// It stands right in front of a use, which it serves; the use evaluated before.
+    /// True if it stands right in front of a use that it serves; the use evaluated before.
     serves: bool,
 }
 

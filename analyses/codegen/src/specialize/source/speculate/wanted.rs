@@ -18,7 +18,7 @@ use syntax::c_family::ast::*;
 
 /// An expression by its words, which may stand in several places.
 pub(super) struct Wanted {
-    /// As it is written where it was asked for.
+    /// The expression as it is written where it was asked for.
     pub(super) text: SmolStr,
     key: Key,
     pub(super) operands: Vec<VarId>,

@@ -26,10 +26,10 @@ pub(super) const INFINITE: u32 = u32::MAX / 2;
 #[derive(Clone)]
 struct Way {
     left: Set,
-    /// Of those left: nothing that they wait a cycle for is left.
+    /// The remaining instructions of which no predecessor at a distance of a cycle or more remains.
     open: Set,
     cycle: u32,
-    /// Of those left, by type.
+    /// The numbers of the remaining instructions, by type.
     counts: Counts,
     /// Slots by the place where the last group ended.
     slots: [u32; 3],
@@ -50,7 +50,7 @@ struct Step {
 /// The next step of a way: with a group in its cycle, or without one.
 #[derive(Clone, Copy)]
 struct Next {
-    /// Of `ways`.
+    /// The index in `ways`.
     way: usize,
     group: Set,
     left: Set,
@@ -171,7 +171,7 @@ pub(super) fn beam(
     Some((limit, groups))
 }
 
-/// To the end of the bundle.
+/// Returns the slots up to the end of the bundle.
 fn padded(slots: [u32; 3], end: usize) -> u32 {
     let open = Edge::ALL[end].slots();
     slots[end] + if open == 0 { 0 } else { 3 - open }

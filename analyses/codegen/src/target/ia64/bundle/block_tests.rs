@@ -275,8 +275,8 @@ fn large_blocks_end() {
     }
 }
 
-/// On a machine that issues two bundles a cycle no group asks for more than its units, and the search is not slower than
-/// the list.
+/// On a machine that issues two bundles a cycle, no group needs more than its units, and the search is not
+/// slower than the list.
 #[test]
 fn a_narrow_machine_issues_what_it_can() {
     let mut generator = StdRng::seed_from_u64(7);

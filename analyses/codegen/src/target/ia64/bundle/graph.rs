@@ -3,10 +3,11 @@
 
 use super::block::Block;
 
-/// Of a block whose edges lead forward.
+/// The dependences of a block whose edges lead forward.
 pub(super) struct Graph {
     pub(super) count: usize,
-    /// Of instruction `i`: `before[before_at[i]..before_at[i + 1]]`, with the cycles; `after` the same.
+    /// The range of instruction `i`'s predecessors: `before[before_at[i]..before_at[i + 1]]`, with the
+    /// cycles; `after` is the same for successors.
     before_at: Vec<u32>,
     before: Vec<(u32, u32)>,
     after_at: Vec<u32>,
@@ -79,7 +80,7 @@ impl Graph {
         cycle
     }
 
-    /// Those that lead the longest ways first.
+    /// Returns the instructions in order of height: those that lead the longest ways first.
     pub(super) fn by_height(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.count as u32).collect();
         order.sort_unstable_by_key(|&i| (std::cmp::Reverse(self.height[i as usize]), i));

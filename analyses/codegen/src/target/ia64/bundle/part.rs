@@ -24,7 +24,7 @@ pub(super) struct Inner {
     pub(super) release: Vec<u32>,
     pub(super) early: Vec<u32>,
     pub(super) start: Edge,
-    /// Those that lead the longest ways first.
+    /// The instructions in order of height: those that lead the longest ways first.
     pub(super) order: Vec<u32>,
     /// The instructions for which each instruction waits at least a cycle, and those with which it may share
     /// its group.

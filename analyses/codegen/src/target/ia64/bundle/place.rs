@@ -1,4 +1,4 @@
-//! Which instruction of a group stands in which slot, when some must stand in front of others.
+//! The slots of a group's instructions, if some must stand in front of others.
 //!
 //! ```text
 //! F reads f8, M writes f8 afterwards, one bundle:  MFI with the M in front of the F is wrong;  two bundles, MFI MII, hold both

@@ -21,7 +21,8 @@ struct State {
     left: Set,
     cycle: u32,
     start: Edge,
-    /// Of those left, who may not issue in this cycle yet though all before it have, and when.
+    /// The remaining instructions that may not issue in this cycle yet although all before them have, and the
+    /// cycles at which they may.
     later: Vec<(u32, u32)>,
 }
 
@@ -29,7 +30,7 @@ struct State {
 #[derive(Clone, Copy)]
 enum Known {
     Exact(u32, Set, Edge),
-    /// Not below.
+    /// The slots are not below this number.
     AtLeast(u32),
 }
 

@@ -30,7 +30,7 @@ pub(super) enum Tie {
 /// An instruction of the text.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
-    /// Of the listing.
+    /// The item of the listing.
     pub item: u32,
     pub inst: Inst,
     pub line: u32,
@@ -122,7 +122,7 @@ pub(super) struct Function {
     pub name: SmolStr,
     /// Bytes of the text, behind `.proc` to `.endp`.
     pub range: Range<usize>,
-    /// Of the document.
+    /// The statements of the document.
     pub statements: Range<usize>,
     /// Names in force in front of it.
     pub names: Names,

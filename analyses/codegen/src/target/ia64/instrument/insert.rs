@@ -87,7 +87,7 @@ impl<'a> Inserter<'a> {
         }
     }
 
-    /// On an edge.
+    /// Inserts lines on an edge.
     pub(super) fn on(&mut self, place: EdgePlace, lines: Vec<String>) {
         match place {
             EdgePlace::Spot(spot, predicate) => self.at(spot, predicate, lines),

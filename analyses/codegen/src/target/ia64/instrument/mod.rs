@@ -93,7 +93,7 @@ pub struct Instrumented {
     /// In order of the file.
     pub functions: Vec<Probed>,
     pub refused: Vec<(SmolStr, Refusal)>,
-    /// Of all functions; each has 8 bytes.
+    /// The number of counters of all functions; each has 8 bytes.
     pub counters: u32,
 }
 

@@ -32,9 +32,9 @@ pub(super) enum Order {
 /// The place of an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EdgePlace {
-    /// Under a predicate; 0 without.
+    /// A spot, under a predicate; 0 without one.
     Spot(Spot, u8),
-    /// On a way around behind this block, to which its branch goes.
+    /// A way around behind this block, to which its branch goes.
     Around(usize),
 }
 
@@ -102,7 +102,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Behind a block, where control goes on.
+    /// Returns the spot behind a block, where control goes on.
     pub(super) fn behind(&self, block: usize) -> Spot {
         let of = self.block(block);
         let last = of

@@ -185,7 +185,7 @@ pub(super) fn read(
     Ok(function)
 }
 
-/// Something stands between braces, or without them, that should not.
+/// The error of text between braces, or without them, that should not be there.
 struct Unbraced;
 
 struct Reader<'a> {
@@ -198,7 +198,7 @@ struct Reader<'a> {
     above: Vec<String>,
     joined: bool,
     tie: Tie,
-    /// Of local labels: number, step.
+    /// The places of local labels: number, step.
     targets: Vec<(SmolStr, usize)>,
 }
 

@@ -508,7 +508,7 @@ fn ties(codes: &[&Code], found: &mut Vec<Dependence>) {
 struct Filled {
     /// The probes in slots, by line.
     slots: BTreeMap<usize, String>,
-    /// Those that no nop was left for.
+    /// The probes for which no nop was left.
     more: Vec<String>,
 }
 

@@ -16,9 +16,9 @@ pub(crate) enum Truth {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Decisions {
     known: FxHashMap<u64, bool>,
-    /// Of the first ones, in the order in which they are met.
+    /// The decisions on the first ones, in the order in which they are met.
     script: Vec<bool>,
-    /// Those met while they were recorded.
+    /// The decisions met while they were recorded.
     pub(crate) met: Vec<bool>,
     /// Others are met without being recorded: they are as true as this says. Those of one place are often alike, so that loops
     /// go around.

@@ -18,7 +18,7 @@ pub(super) struct Group {
 struct Writer {
     parallel: Parallel,
     class: Class,
-    /// Of a load that confirms an advanced one: its value was there before.
+    /// True for a load that confirms an advanced one: its value was there before.
     confirms: bool,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct State {
     pub(crate) memory: Image,
     virtuals: Vec<Option<Value>>,
     fixed: FxHashMap<Reg, Value>,
-    /// So far each file has rotated.
+    /// The number of rotations of each file so far.
     rotated: [u32; 3],
     /// General registers that rotate.
     general: u32,

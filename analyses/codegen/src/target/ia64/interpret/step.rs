@@ -14,11 +14,11 @@ use isa::ia64::{Completer, Mnemonic, Opcode};
 /// The place at which execution goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// Behind the operation.
+    /// On, to the next operation.
     On,
     Block(u32),
     Return,
-    /// It is not known what the operation does.
+    /// The effect of the operation is not known.
     Unknown,
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn mix_text(text: &str) -> u64 {
     bytes.fold(text.len() as u64, |sum, byte| mix(sum, u64::from(byte)))
 }
 
-/// Which numbers registers and memory hold at the start.
+/// The numbers that registers and memory hold at the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Style {
     /// All 64 bits: a number stands for itself alone.

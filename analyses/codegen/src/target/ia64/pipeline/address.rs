@@ -410,7 +410,8 @@ pub(super) fn meetings(touches: &[Touch], most: usize) -> Option<Vec<Met>> {
     Some(out)
 }
 
-/// Those of a loop whose iterations are promised to be apart: what is only feared of different iterations is not.
+/// Returns the meetings in a loop whose iterations are promised to be apart: meetings of different iterations
+/// that are merely possible are dropped.
 pub(super) fn apart_by_promise(meetings: Vec<Met>) -> Vec<Met> {
     let kept = meetings.into_iter().filter_map(|mut met| {
         if !matches!(met.how.why, Alias::Meets(_) | Alias::Volatile) {

@@ -156,7 +156,8 @@ fn split(body: &Body, separate: bool) -> (Vec<Operation>, Vec<usize>, Set) {
     (out, place, statics)
 }
 
-/// With `separate` every step of an address is a sum of its own, so that addresses rotate.
+/// Brings a body into normal form. With `separate`, every step of an address is a sum of its own, so that
+/// addresses rotate.
 pub(super) fn normalise(
     function: &mut Function,
     body: &Body,

@@ -93,7 +93,7 @@ impl Made {
         let found = blocks.find(|it| !it.cycles.is_empty());
         found.expect("a kernel")
     }
-    /// Of the kernel, or else of the blocks around it.
+    /// Returns an operation of the kernel, or else of the blocks around it.
     fn find(&mut self, is: impl Fn(&Operation) -> bool) -> &mut Operation {
         let mut blocks: Vec<&mut Block> = self.after.blocks.iter_mut().collect();
         blocks.sort_by_key(|it| it.cycles.is_empty());

@@ -68,7 +68,7 @@ pub enum Unchecked {
 pub struct Compared {
     /// Paths through the blocks that were compared with the stretch.
     pub paths: u32,
-    /// Those that were given up before they left the loop.
+    /// The number of those that were given up before they left the loop.
     pub open: u32,
     /// True if all paths of an iteration were tried.
     pub all: bool,

@@ -401,7 +401,7 @@ mod tests {
         }
     }
 
-    /// Against counting, for bytes of the widths' ends.
+    /// Compares the count with counting, for numbers of bytes at the ends of their widths.
     #[test]
     fn counts_between_numbers_are_those_of_the_loop() {
         let ends = [

@@ -46,7 +46,7 @@ pub(super) enum Taken {
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Plan {
     pub(super) items: Vec<Item>,
-    /// That the iteration happens.
+    /// The predicate that the iteration happens.
     pub(super) valid: Virtual,
     pub(super) counted: bool,
     /// Indexed by exit.
@@ -80,7 +80,7 @@ struct Planner<'a> {
     statics: Vec<Virtual>,
     /// The exit variable.
     variable: Option<Virtual>,
-    /// Of `or.andcm`: the exit whose compare is the plain one; the others follow it.
+    /// The exit of `or.andcm` whose compare is the plain one; the others follow it.
     leader: usize,
     /// Predicates that are false for iterations that don't happen.
     safe: Set,
@@ -188,7 +188,8 @@ impl Planner<'_> {
         self.function.register(File::Predicate)
     }
 
-    /// Under a predicate of this iteration; `valid` is that which the one before left.
+    /// Adds an operation under a predicate of this iteration; `valid` is the one that the iteration before
+    /// left.
     fn push(
         &mut self,
         mut operation: Operation,

@@ -279,7 +279,7 @@ fn jump(predicate: Option<Virtual>, target: u32) -> Operation {
     }
 }
 
-/// To `to` what is in `from`, for a value of this file.
+/// Returns a move to `to` from `from`, for a value of this file.
 fn moved(function: &mut Function, file: File, to: Operand, from: Reg) -> Operation {
     match file {
         File::Predicate => {

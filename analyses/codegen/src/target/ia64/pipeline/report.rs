@@ -35,7 +35,7 @@ impl Method {
         Method::Improved,
         Method::Tirumalai,
     ];
-    /// As a request in the source names it.
+    /// Returns the word by which a request in the source names it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -47,7 +47,8 @@ impl Method {
             Method::Tirumalai => "exit_variable",
         }
     }
-    /// For loops with several exits or without a trip count, the best first where nothing else decides.
+    /// The methods for loops with several exits or without a trip count, the best first if nothing else
+    /// decides.
     pub const EXITS: [Method; 5] = [
         Method::DeMorgan,
         Method::PredicateRegisters,
@@ -86,7 +87,7 @@ pub struct ResourceBound {
 pub struct Link {
     pub mnemonic: Mnemonic,
     pub loc: Loc,
-    /// To the next of the cycle: cycles, and iterations.
+    /// The latency to the next operation of the cycle: cycles, and iterations.
     pub latency: i32,
     pub distance: u32,
 }
@@ -112,7 +113,8 @@ pub struct Prefetched {
 pub enum Alias {
     /// They meet, this many iterations apart.
     Meets(u32),
-    /// Nothing tells their objects apart, and an address is no sum of a constant and a multiple of the iteration.
+    /// Their objects cannot be told apart, and an address is no sum of a constant and a multiple of the
+    /// iteration.
     Address,
     /// Their addresses start from different values.
     Base,
@@ -141,7 +143,7 @@ impl Disambiguation {
         Disambiguation::RunTimeTest,
         Disambiguation::DataSpeculation,
     ];
-    /// As a request in the source names it.
+    /// Returns the word by which a request in the source names it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -169,7 +171,7 @@ pub struct Drain {
     /// The number of bundles by which the code grows.
     pub bundles: u32,
     pub cycles: u32,
-    /// Of the rounds of the kernel in its place.
+    /// The cycles of the rounds of the kernel in its place.
     pub rounds: u32,
 }
 
@@ -348,7 +350,7 @@ fn registers(file: File) -> &'static str {
     }
 }
 
-/// With its word.
+/// Returns a number of cycles with its word.
 fn cycles(number: u32) -> String {
     match number {
         1 => "1 cycle".to_owned(),
@@ -365,16 +367,17 @@ pub struct LoadForms {
     pub advanced: u32,
     /// Checks of what comes of both.
     pub checks: u32,
-    /// Of two neighbours at once.
+    /// The number of loads of two neighbours at once.
     pub pairs: u32,
-    /// Those that need no memory: of what the iteration before stored, or of what does not change.
+    /// The number of loads that need no memory: of a value that the iteration before stored, or of one that
+    /// does not change.
     pub forwarded: u32,
 }
 
 /// The findings on a loop, and the changes made to it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoopReport {
-    /// Of its first operation that has a place.
+    /// The place of its first operation that has one.
     pub loc: Loc,
     /// The head of the source's loop, where the request told it.
     pub head: Loc,
@@ -387,7 +390,7 @@ pub struct LoopReport {
     pub critical: Vec<Link>,
     /// Cycles an iteration, were iterations divisible.
     pub fraction: f64,
-    /// So many iterations at once come nearer to that; 1: none.
+    /// The number of iterations at once that come nearer to that; 1: none.
     pub unroll: u32,
     /// Iterations of one of the kernel; `ii` and `unpipelined` are cycles of so many.
     pub unrolled: u32,

@@ -434,7 +434,7 @@ fn writers_of_initials(plan: &Plan, view: &View) -> Vec<u32> {
     out
 }
 
-/// Those of them that do so before the first iteration begins.
+/// Returns those of them that do so before the first iteration begins.
 fn overwriting(plan: &Plan, view: &View, schedule: &Schedule) -> Vec<u32> {
     let mut out = writers_of_initials(plan, view);
     out.retain(|&one| schedule.start[one as usize] >= schedule.ii);
@@ -528,7 +528,7 @@ fn scheduled(
     Err(Reason::Schedule { tried: most })
 }
 
-/// With these operations in the first stage, each as late as that lets it.
+/// Returns the schedule with these operations in the first stage, each as late as possible.
 fn first_stage(graph: &Graph<Packing>, mut schedule: Schedule, made: &[u32]) -> Option<Schedule> {
     for &made in made {
         if schedule.start[made as usize] < schedule.ii {

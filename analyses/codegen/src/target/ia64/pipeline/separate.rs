@@ -41,7 +41,7 @@ const COUNT: i64 = 40;
 /// Accesses along one line of addresses.
 #[derive(Clone, PartialEq, Debug)]
 struct Stream {
-    /// Of its least address, as far up as is known.
+    /// The least address of the stream, as far up as is known.
     address: Progression,
     /// The same by registers in front of the loop.
     start: Progression,

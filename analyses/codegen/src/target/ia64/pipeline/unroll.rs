@@ -30,7 +30,8 @@ pub(super) fn resumes(body: &Body) -> bool {
     })
 }
 
-/// So many iterations at once; of a counted loop, whose only exit is at its end, with that of the last one alone.
+/// Returns the body of so many iterations at once; for a counted loop, whose only exit is at its end, with
+/// the exit of the last one alone.
 pub(super) fn repeated(body: &Body, times: u32, counted: bool) -> Body {
     let mut out = body.clone();
     let count = body.operations.len();

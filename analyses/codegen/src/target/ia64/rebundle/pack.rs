@@ -21,7 +21,7 @@ pub(in crate::target::ia64) struct Group {
 
 pub(in crate::target::ia64) struct Packed {
     pub groups: Vec<Group>,
-    /// Until the last group issues.
+    /// The cycles until the last group issues.
     pub cycles: u32,
     pub bundles: u32,
     pub nops: u32,

@@ -230,7 +230,7 @@ impl Selector<'_> {
         }
     }
 
-    /// To a whole number, in the same format.
+    /// Rounds to a whole number, in the same format.
     fn whole(&mut self, op: UnaryOp, to: Virtual, x: Name) {
         let (size, integer, near) = (self.float(), self.float(), self.float());
         let small = self.predicate();

@@ -350,7 +350,8 @@ impl Selector<'_> {
     }
 }
 
-/// Of a symbol and those whose addresses it holds, one whose initial value is not known.
+/// Returns a symbol whose initial value is not known, among the symbol itself and those whose addresses it
+/// holds.
 fn opaque_behind(function: &ir::Function, symbol: Symbol) -> Option<&str> {
     let mut open = vec![symbol];
     let mut at = 0;

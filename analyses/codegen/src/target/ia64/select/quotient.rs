@@ -38,7 +38,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// About how many operations on integers in a row take as long as one of the multiplier.
 const MULTIPLIER: u32 = 4;
 
-/// As long as the way to the multiplier and back.
+/// The number of operations on integers in a row that take as long as the way to the multiplier and back.
 const BACK: u32 = 14;
 
 /// Operations of a product that takes the place of that way.
@@ -59,7 +59,7 @@ pub(super) struct Divisor {
 }
 
 impl Divisor {
-    /// Of a constant that is not 0, as a register has it.
+    /// Returns the divisor for a constant that is not 0, as a register has it.
     pub(super) const fn new(by: i64, bits: u32, signed: bool, recurs: bool) -> Divisor {
         Divisor {
             size: match signed {

@@ -45,7 +45,7 @@ pub(super) struct Short {
     pub(super) shift: u32,
 }
 
-/// Those for numbers of so many bits, at most 32; `by` is no power of two.
+/// Returns the multipliers for numbers of so many bits, at most 32; `by` is no power of two.
 pub(super) fn short(by: u64, bits: u32, signed: bool) -> Vec<Short> {
     debug_assert!(!by.is_power_of_two() && by != 0 && bits <= 32);
     let (size, room) = (u128::from(by), 1u128 << (64 - bits));
@@ -72,7 +72,7 @@ pub(super) fn short(by: u64, bits: u32, signed: bool) -> Vec<Short> {
     out
 }
 
-/// For numbers of so many bits; `by` is no power of two.
+/// Returns the multiplier for numbers of so many bits; `by` is no power of two.
 pub(super) fn unsigned(by: u64, bits: u32) -> Unsigned {
     debug_assert!(!by.is_power_of_two() && by != 0);
     let size = u128::from(by);
@@ -96,7 +96,8 @@ pub(super) fn unsigned(by: u64, bits: u32) -> Unsigned {
     found.expect("the shift by the bits of the divisor is one")
 }
 
-/// For numbers of so many bits and their signs; `by` is neither a power of two nor above `2^63`.
+/// Returns the multiplier for numbers of so many bits and their signs; `by` is neither a power of two nor
+/// above `2^63`.
 pub(super) fn signed(by: u64, bits: u32) -> Signed {
     debug_assert!(!by.is_power_of_two() && by < 1 << 63 && by != 0);
     let size = u128::from(by);

@@ -1,5 +1,5 @@
-//! Which narrow integers must be sign-extended in their registers, which are so by themselves, and which values are
-//! computed at all.
+//! The narrow integers that must be sign-extended in their registers, those that are so by themselves, and
+//! the values that are computed at all.
 //!
 //! ```text
 //! i = i + 1 (does not wrap)      its operands are extended, so it is
@@ -23,7 +23,7 @@ pub(super) struct Widths {
     pub(super) uses: EntityVec<Value, u32>,
     demanded: EntityVec<Value, bool>,
     natural: EntityVec<Value, bool>,
-    /// Nothing but zeros stands above the width.
+    /// True if nothing but zeros stands above the width.
     plain: EntityVec<Value, bool>,
 }
 
@@ -158,8 +158,9 @@ impl Widths {
         }
     }
 
-    /// Behind `forward`: an extension by the sign would put other bits there. A loop's parameter that the loop itself leaves
-    /// with zeros, and reads so, has them from the start: the edge into the loop extends it, and no iteration does.
+    /// Finds the values with zeros above their width, after `forward`: an extension by the sign would put
+    /// other bits there. A loop's parameter that the loop itself leaves with zeros, and reads so, has them
+    /// from the start: the edge into the loop extends it, and no iteration does.
     fn zeros(&mut self, function: &Function, forest: &LoopForest) {
         for &value in &function.blocks[function.entry()].params {
             self.plain[value] = false;

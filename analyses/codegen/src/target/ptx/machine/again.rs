@@ -28,7 +28,7 @@ struct Copied {
     sources: Vec<Operand<Ptx>>,
     /// Instructions in all.
     count: u32,
-    /// It reads memory: parameters or constants.
+    /// True if it reads memory: parameters or constants.
     loads: bool,
 }
 

@@ -22,11 +22,11 @@ pub(crate) type Register = u32;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Line {
     pub(crate) reads: Vec<Register>,
-    /// Those that it may change.
+    /// The registers that it may change.
     pub(crate) writes: Vec<Register>,
-    /// It changes all of `writes`, wholly, whenever it is executed.
+    /// True if it changes all of `writes`, wholly, whenever it is executed.
     pub(crate) kills: bool,
-    /// It can be left out when nothing reads what it writes.
+    /// True if it can be left out when nothing reads what it writes.
     pub(crate) removable: bool,
     pub(crate) next: Next,
     /// Registers by where their names stand.
@@ -39,7 +39,7 @@ pub(crate) struct Line {
 pub(crate) enum Next {
     #[default]
     Falls,
-    /// To statements, and to the next one when `falls`.
+    /// Jumps to statements, and to the next one if `falls`.
     Jumps {
         targets: Vec<u32>,
         falls: bool,

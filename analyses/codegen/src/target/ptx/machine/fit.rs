@@ -37,7 +37,7 @@ pub struct Made {
     /// The text of the whole function.
     pub text: String,
     pub spilled: Vec<Spilled>,
-    /// Of a workgroup, and of a lane.
+    /// The bytes of a workgroup, and those of a lane.
     pub shared_bytes: u32,
     pub local_bytes: u32,
 }

@@ -49,7 +49,7 @@ pub enum Home {
     Lane(u32),
     /// The same, of those in shared memory.
     Column(u32),
-    /// So many instructions compute it again; they read nothing that must be live.
+    /// The value is computed again by this many instructions, which read nothing that must be live.
     Again(u32),
     /// One load from parameters or constant memory.
     Reload,
@@ -75,7 +75,7 @@ pub(super) struct Policy {
 pub struct Spilled {
     pub name: SmolStr,
     pub home: Home,
-    /// Of a lane.
+    /// The bytes of a lane.
     pub bytes: u32,
     /// Places in the text that load and store it.
     pub loads: u32,
@@ -306,7 +306,7 @@ impl<'a> Slots<'a> {
         spilled.collect()
     }
 
-    /// Of a workgroup.
+    /// Returns the bytes of a workgroup.
     pub(super) fn shared_bytes(&self) -> u32 {
         self.of_warp() * self.budget.warps + self.column_bytes * self.policy.columns.unwrap_or(0)
     }

@@ -5,9 +5,9 @@ use isa::ptx::Class;
 /// The memory that a slot is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Space {
-    /// Of a lane.
+    /// The memory of a lane.
     Local,
-    /// Of a workgroup. Accesses are volatile, or the assembler would keep the value in a register.
+    /// The memory of a workgroup. Accesses are volatile, or the assembler would keep the value in a register.
     Shared,
 }
 

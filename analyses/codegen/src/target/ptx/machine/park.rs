@@ -37,7 +37,7 @@ use syntax::ptx::{PtxFunction, StatementKind};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Workgroup {
     pub threads: u32,
-    /// It has one dimension.
+    /// True if it has one dimension.
     pub flat: bool,
     /// The kernel does not say so itself: its text will, or a larger workgroup would write where it must not.
     pub assumed: Option<[u32; 3]>,
@@ -50,7 +50,7 @@ pub struct Kernel<'a> {
     pub body: &'a Body,
     /// The item's.
     pub text: &'a str,
-    /// Of its registers.
+    /// The states of its registers.
     pub states: &'a [State],
     pub budget: &'a Budget,
     pub workgroup: Option<Workgroup>,
@@ -83,8 +83,9 @@ fn price(home: Home, _: Class) -> Option<Price> {
 }
 
 impl<'a> Parking<'a> {
-    /// Nothing parked yet. `early` tells of a statement whether all lanes of a warp execute it together, once; `limit` is the
-    /// number of words that may be live, an estimate of what fits.
+    /// Returns a state in which nothing is parked yet. `early` tells of a statement whether all lanes of a
+    /// warp execute it together, once; `limit` is the number of words that may be live, an estimate of what
+    /// fits.
     ///
     /// # Errors
     /// Where registers are parameters or results, and where the function is no kernel.

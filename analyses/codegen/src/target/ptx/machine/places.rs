@@ -203,7 +203,7 @@ impl Places {
         best
     }
 
-    /// Nothing can be done at a place.
+    /// Gives up a place at which nothing can be done.
     pub(super) fn give_up(&mut self, place: (u32, u32)) {
         self.done.insert(place);
         self.changed(place.0);

@@ -12,7 +12,7 @@ use isa::ptx::Class;
 pub struct Pressure {
     /// Words of 32 bits at the peak; 64-bit values take two.
     pub words: u32,
-    /// Of predicates, which have registers of their own.
+    /// The number of predicates, which have registers of their own.
     pub predicates: u32,
     /// The statement of the peak, in the order of the body.
     pub statement: Option<u32>,

@@ -35,7 +35,7 @@ impl State {
             _ => Divergent,
         }
     }
-    /// Of the paper's pair, the factor of `Tid` first; `None`: not known.
+    /// Returns the state of the paper's pair, the factor of `Tid` first; `None`: not known.
     fn of(pair: [Option<i64>; 2]) -> State {
         match pair {
             [Some(0), Some(c)] => State::Constant(c),

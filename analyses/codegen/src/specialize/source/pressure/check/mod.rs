@@ -59,7 +59,8 @@ fn same(before: &[String], after: &[String]) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Without what a loop's text asks of its copies: `#pragma unroll 4`, `[unroll(4)]`, `[loop]`.
+/// Returns the words without the requests of a loop's text to its copies: `#pragma unroll 4`, `[unroll(4)]`,
+/// `[loop]`.
 fn without_requests(words: &[String]) -> Vec<String> {
     let mut out = Vec::with_capacity(words.len());
     let mut at = 0;

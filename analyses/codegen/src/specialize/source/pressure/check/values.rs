@@ -159,7 +159,7 @@ impl Checker {
         }
     }
 
-    /// Behind the next semicolon outside of brackets.
+    /// Returns the position behind the next semicolon outside of brackets.
     fn statement_end(&self, from: usize) -> usize {
         let mut depth = 0i32;
         for (at, word) in self.after.iter().enumerate().skip(from) {

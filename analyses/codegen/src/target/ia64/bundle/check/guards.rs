@@ -27,7 +27,7 @@ const DEEPEST: u32 = 200;
 /// The facts about a value.
 #[derive(Clone, Default, Debug)]
 struct Made {
-    /// It is true only where one of these is; several such sets.
+    /// The sets of predicates one of which is true whenever this one is.
     covers: SmallVec<[SmallVec<[Value; 2]>; 1]>,
     compare: Option<Compared>,
 }
@@ -93,7 +93,7 @@ impl Guards {
         self.made.len() as Value - 1
     }
 
-    /// Nothing is known of the predicates from this one on.
+    /// Forgets the predicates from this one on.
     fn forget(&mut self, now: &mut [Value; 64], first: usize) {
         for predicate in &mut now[first..] {
             *predicate = self.value(Made::default());

@@ -1,5 +1,5 @@
-//! Which blocks of a function with a kernel are those of the function before: in front of the loop's start all keep their
-//! numbers, behind it all are moved by as many as were put in its place.
+//! The mapping of the blocks of a function with a kernel to those of the function before: in front of the
+//! loop's start all keep their numbers, behind it all are moved by as many as were put in its place.
 
 use super::Violation;
 use crate::predicate::loops::Region;
@@ -70,12 +70,12 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Of the function as it was: it is one of the loop.
+    /// Returns whether a block of the function as it was belongs to the loop.
     pub(super) fn is_inside(&self, block: u32) -> bool {
         self.region.blocks.contains(&block)
     }
 
-    /// Of the function with the kernel: it stands outside of what the loop became.
+    /// Returns whether a block of the function with the kernel stands outside of those that the loop became.
     pub(super) fn is_left(&self, block: u32) -> bool {
         self.before(block).is_some_and(|one| !self.is_inside(one))
     }

@@ -178,14 +178,14 @@ impl Polynomial {
             _ => None,
         }
     }
-    /// It is the value of an original register, nothing else.
+    /// Returns the original register whose value it is, if it is nothing else.
     pub(super) fn as_value(&self) -> Option<Register> {
         match self.as_atom() {
             Some(Atom::Value(register)) => Some(*register),
             _ => None,
         }
     }
-    /// It is one where an original predicate holds, zero elsewhere.
+    /// Returns the original predicate for which it is one where that holds, and zero elsewhere.
     pub(super) fn as_flag(&self) -> Option<Register> {
         match self.as_atom() {
             Some(Atom::Flag(register)) => Some(*register),
