@@ -24,7 +24,7 @@ struct Totals {
     loops: usize,
     interval: usize,
     reason: usize,
-    /// Not in the code of a function that has some.
+    /// The number of loops that are not in the code of a function that has some.
     absent: usize,
     silent: usize,
     reasons: BTreeMap<String, usize>,

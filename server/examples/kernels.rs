@@ -30,7 +30,7 @@ const STACK: usize = 16 << 20;
 #[derive(Clone, Debug)]
 struct Written {
     name: String,
-    /// Of the name in front of the parameters.
+    /// The offset of the name in front of the parameters.
     offset: u32,
     line: usize,
 }
@@ -466,7 +466,7 @@ fn is_word(plain: &[u8], at: usize, length: usize) -> bool {
     !part(at.checked_sub(1).and_then(|at| plain.get(at))) && !part(plain.get(at + length))
 }
 
-/// Behind the parenthesis that closes the next one.
+/// Returns the position behind the parenthesis that closes the next one.
 fn close(plain: &[u8], from: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (at, byte) in plain.iter().enumerate().skip(from) {

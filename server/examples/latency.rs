@@ -93,7 +93,7 @@ fn started(binary: &PathBuf) -> Client {
     client
 }
 
-/// With the settings that an editor starts with: diagnostics wait until typing pauses.
+/// Starts a client with the settings that an editor starts with: diagnostics wait until typing pauses.
 fn started_as_shipped(binary: &PathBuf) -> Client {
     let mut client = Client::spawn(binary, &["serve", "--stdio"]);
     let capabilities = json!({ "general": { "positionEncodings": ["utf-8", "utf-16"] } });

@@ -43,7 +43,7 @@ struct Entry {
 #[derive(Debug)]
 enum Call {
     Arguments(Vec<String>),
-    /// As a shell takes it.
+    /// The command line as a shell takes it.
     Line(String),
 }
 
@@ -52,7 +52,7 @@ enum Call {
 pub struct CompileFlags {
     pub defines: Vec<SmolStr>,
     pub undefines: Vec<SmolStr>,
-    /// For names in quotes alone.
+    /// The directories for names in quotes alone.
     pub quote_dirs: Vec<PathBuf>,
     pub include_dirs: Vec<PathBuf>,
     pub system_dirs: Vec<PathBuf>,
@@ -220,7 +220,7 @@ enum Says {
     Contraction,
     Language,
     Response,
-    /// Nothing here, but it has a value.
+    /// An option that says nothing here, but has a value.
     Nothing,
 }
 

@@ -95,7 +95,7 @@ pub struct AnalysisConfig {
     pub target: Option<SmolStr>,
     /// Whose costs are used, where it is not the target's.
     pub machine: Option<SmolStr>,
-    /// For which processor assembly of explicit groups is judged; `None`: `PROCESSOR`.
+    /// The processor for which assembly of explicit groups is judged; `None`: `PROCESSOR`.
     pub processor: Option<SmolStr>,
     /// A table of the user's, which comes first.
     pub machine_file: Option<PathBuf>,
@@ -131,7 +131,7 @@ impl AnalysisConfig {
 pub struct ViewConfig {
     /// Sorted by code.
     pub levels: Vec<(Code, Level)>,
-    /// Of what is no finding, by its code.
+    /// The levels of notes, which are no findings, by code.
     pub note_levels: Vec<(&'static str, Level)>,
     pub hints: HintConfig,
     /// Rewrites are shown before they are made, where the client can.
@@ -161,7 +161,7 @@ impl Default for ViewConfig {
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum LanguageFeatures {
-    /// Not of CUDA and C, for which there is clangd.
+    /// Not for CUDA and C, for which there is clangd.
     #[default]
     Auto,
     On,
@@ -239,13 +239,13 @@ pub enum Detail {
     Full,
 }
 
-/// Which lines have a hint with what they cost.
+/// The lines that have a hint with their cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum CostHints {
     Off,
-    /// Those that hold most of a function's cycles.
+    /// The lines that hold most of a function's cycles.
     #[default]
     Hot,
     All,
@@ -282,7 +282,7 @@ impl ViewConfig {
     }
 }
 
-/// Something wrong in a configuration, in bytes of its text.
+/// A problem in a configuration, in bytes of its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigProblem {
     pub span: Span,

@@ -47,7 +47,7 @@ pub struct Proposal {
 /// The ways to rewrite a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// So many values are parked in shared memory; the assembler allocates.
+    /// This many values are parked in shared memory; the assembler allocates.
     Parked(usize),
     /// Our allocator, with so many registers.
     Allocated(u16),

@@ -75,7 +75,7 @@ pub struct Piece {
 /// code, and asking for their facts would cost more than they say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Holds {
-    /// It stands in the file itself, not in one that it includes.
+    /// True if it stands in the file itself, not in one that it includes.
     pub own: bool,
     pub code: bool,
     pub kernels: bool,

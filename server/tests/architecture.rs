@@ -63,7 +63,8 @@ fn each_crate_names_only_those_in_front_of_it() {
     }
 }
 
-/// Of the analyses, what judges them knows the form of programs and no more, or instruction sets and the text of assembly.
+/// The judges of the analyses know the form of programs and no more, or instruction sets and the text of
+/// assembly.
 #[test]
 fn judges_name_nothing_that_they_judge() {
     for (name, others) in [
@@ -278,8 +279,8 @@ fn folders_of_the_server_name_none_behind_them() {
     }
 }
 
-/// Of the database only the queries call what stands behind it: inputs and copies know a file, its language and what was
-/// configured.
+/// Only the queries of the database call the code behind it: inputs and copies know a file, its language and
+/// its configuration.
 #[test]
 fn inputs_of_the_database_name_nothing_behind_them() {
     let folder = root().join("server/src");

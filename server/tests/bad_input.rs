@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use support::Client;
 
-/// For an unoptimised build on a busy machine; the release build takes a tenth.
+/// The time for an unoptimised build on a busy machine; the release build takes a tenth.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MEGABYTES: usize = 10;
 const LEVELS: usize = 100_000;

@@ -447,7 +447,7 @@ fn paths_in_the_guide_exist() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// Those with parentheses behind them: `lower_item()`, `Frame::of()`.
+/// Functions are the words with parentheses behind them: `lower_item()`, `Frame::of()`.
 #[test]
 fn functions_in_the_guide_exist() {
     let mut known: BTreeSet<String> = BTreeSet::new();

@@ -9,7 +9,8 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// As a toolkit has it: words are attributes, types are structures, intrinsics end in the compiler's own functions.
+/// Writes headers as a toolkit has them: words are attributes, types are structures, intrinsics end in the
+/// compiler's own functions.
 fn toolkit(place: &Place) {
     place.file(
         "toolkit/crt/host_defines.h",

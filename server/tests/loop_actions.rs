@@ -472,7 +472,7 @@ fn interpreted(kernel: &Kernel, source: &str) -> Left {
     )
 }
 
-/// As emitted code in the simulator: what the source asks for, and nothing else.
+/// Returns the result of the emitted code in the simulator: with what the source asks for, and nothing else.
 fn simulated(kernel: &Kernel, source: &str) -> Left {
     let table = codegen::machine::named("itanium2").expect("a table");
     let epic = table.epic().expect("explicit groups");

@@ -232,7 +232,8 @@ double two(double a, double b, double c) { return a * a - b * c; }
 double kept(double a, double b, double c) { double p = a * b; return (p + c) / p; }
 ";
 
-/// Against the host's arithmetic: the product of 1 + 2^-30 and 1 - 2^-30 is 1 where it is rounded by itself.
+/// The host's arithmetic is the reference: the product of 1 + 2^-30 and 1 - 2^-30 is 1 if it is rounded by
+/// itself.
 #[test]
 fn products_and_sums_are_rounded_once_unless_the_source_forbids_it() {
     let place = Place::new("contract");

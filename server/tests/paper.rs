@@ -215,7 +215,7 @@ fn the_method_is_named_and_configured() {
     let _ = std::fs::remove_dir_all(&place);
 }
 
-/// On CUDA the same rules run over the IR's gates.
+/// The same rules run over the IR's gates on CUDA.
 #[test]
 fn methods_differ_on_cuda() {
     let place = std::env::temp_dir().join(format!("lockstep-paper-cuda-{}", std::process::id()));

@@ -63,8 +63,8 @@ fn the_variables_of_the_peak_have_their_remedies() {
     assert_eq!(variable(kernel, "base")["last_use"], 11);
 }
 
-/// On a machine with scalar registers, the counter of the loop and the parameters are in those; a uniform product of floats
-/// is the vector unit's, and a broadcast takes it out of its file.
+/// The counter of the loop and the parameters are in scalar registers on a machine that has them; a uniform
+/// product of floats is the vector unit's, and a broadcast takes it out of its file.
 #[test]
 fn scalar_registers_are_counted_apart() {
     let place = Place::new("files");

@@ -29,7 +29,8 @@ fn endless(place: &Place) -> Vec<String> {
     vec![fifo, link, "/dev/zero".into(), "/dev/stdin".into()]
 }
 
-/// Whatever names them: an include, a machine's table, a baseline, a profile.
+/// No file that is not a regular one is read, whatever names it: an include, a machine's table, a baseline, a
+/// profile.
 #[test]
 fn what_is_no_regular_file_is_not_read() {
     let place = Place::new("endless");

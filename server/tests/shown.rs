@@ -204,7 +204,8 @@ fn sweep(dialect: Dialect) -> (Tally, Vec<String>) {
     (tally, wrong)
 }
 
-/// Nothing is won where nothing is claimed: of the variables shown in callees this share is called uniform over a warp.
+/// Checks that claims are made at all: of the variables shown in callees this share is called uniform over a
+/// warp.
 fn claims_enough(tally: &Tally, percent: u64) {
     let [shown, uniform] = tally.callees;
     assert!(uniform * 100 >= shown * percent, "{uniform} of {shown}");

@@ -116,7 +116,7 @@ fn row(block: &Rebundled, line: &dyn Fn(u32) -> u32) -> Value {
     row
 }
 
-/// To the terminal, beside the text: what was gained, block by block on demand.
+/// Prints the gain to the terminal, beside the text, block by block on demand.
 fn summary(blocks: &[Rebundled], line: &dyn Fn(u32) -> u32, verbose: bool, took: Duration) {
     let (mut before, mut after) = (Measure::default(), Measure::default());
     let mut rewritten = 0;

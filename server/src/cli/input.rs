@@ -282,7 +282,7 @@ fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result
     Ok(())
 }
 
-/// There is no function of a name that an option gives.
+/// Returns the error that there is no function of a name that an option gives.
 pub(crate) fn no_such_item(db: &Database, file: File, path: &Path, name: &str) -> CliError {
     let items = program::items_to_show(db, file);
     let mut names: Vec<&str> = items

@@ -237,7 +237,7 @@ fn explain(code: Option<&str>) -> Result<u8, CliError> {
     }
 }
 
-/// There is no diagnostic of a name; one that it may mean.
+/// Returns the message that there is no diagnostic of a name, with one that it may mean.
 fn no_diagnostic(name: &str) -> String {
     let codes = facts::Code::ALL.iter().map(|code| code.name());
     let known: Vec<&str> = codes.chain(crate::explain::notes()).collect();

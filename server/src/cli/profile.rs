@@ -153,7 +153,7 @@ struct Bar {
     told: Instant,
 }
 
-/// Between two lines about a long run.
+/// The time between two lines about a long run.
 const EVERY: Duration = Duration::from_secs(5);
 
 impl Progress for Bar {

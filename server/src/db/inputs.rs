@@ -209,7 +209,7 @@ impl Database {
         Database::with(Some(events), Disk::direct())
     }
 
-    /// With files of a disk that may be slow.
+    /// Returns a database with files of a disk that may be slow.
     pub fn with_disk(disk: Disk) -> Self {
         Database::with(None, disk)
     }

@@ -1,4 +1,4 @@
-//! Which queries an edit executes.
+//! Tests of the queries that an edit executes.
 
 use super::*;
 use crate::views;

@@ -24,8 +24,8 @@ pub struct Budget {
 pub enum BudgetReason {
     /// `__maxnreg__`, `.maxnreg`.
     Declared,
-    /// So many workgroups of so many threads are to fit on a multiprocessor: `__launch_bounds__`, `numthreads`, `.maxntid` and
-    /// `.minnctapersm`, `.reqntid`, `block` of the configuration.
+    /// This many workgroups of this many threads are to fit on a multiprocessor: `__launch_bounds__`,
+    /// `numthreads`, `.maxntid` and `.minnctapersm`, `.reqntid`, `block` of the configuration.
     Workgroups { threads: u32, blocks: u32 },
     /// `maxrregcount` of the configuration.
     Configured,

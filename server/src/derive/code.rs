@@ -59,9 +59,9 @@ impl std::fmt::Display for CodeTarget {
 /// The reason why there is no code.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NoCode {
-    /// Of a GPU.
+    /// The refusal of code for a GPU.
     Gpu(Refusal),
-    /// Of a processor with explicit groups.
+    /// The refusals of code for a processor with explicit groups.
     Groups(Vec<Refused>),
 }
 

@@ -29,7 +29,7 @@ pub struct Costs {
     pub cost: ItemCost,
     /// Registers of a thread within its budget, where the function is not too large; an estimate.
     pub registers: Option<u32>,
-    /// Those that no order of its operations does without; an estimate.
+    /// The registers that no order of its operations does without; an estimate.
     pub needed: Option<u32>,
     /// Scalar registers of a warp, where the machine has them; an estimate.
     pub scalar: Option<u32>,
@@ -45,7 +45,7 @@ pub struct Costs {
 pub struct Fit {
     pub need: Need,
     pub threads: Threads,
-    /// There is shared memory whose size the launch decides.
+    /// True if there is shared memory whose size the launch decides.
     pub dynamic: bool,
     pub found: Occupancy,
     pub step: Option<Step>,
@@ -65,7 +65,7 @@ pub enum Threads {
     Guessed,
 }
 
-/// Of the functions of an item, by their order in `lowered`.
+/// Returns the costs of the functions of an item, by their order in `lowered`.
 pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
     let file = item.main(db);
     let stored = db::profile_of(db, file).and_then(|profile| match db::profile_text(db, profile) {

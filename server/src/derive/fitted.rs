@@ -23,7 +23,7 @@ const THREADS: u32 = 1024;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fitted {
     pub name: SmolStr,
-    /// Of the whole function in the file, and of its name.
+    /// The place of the whole function in the file, and that of its name.
     pub place: Span,
     pub head: Span,
     pub made: Result<Made, Refusal>,

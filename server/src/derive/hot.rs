@@ -19,7 +19,7 @@ const FEW_LINES: usize = 8;
 const DEAR: f64 = 200.0;
 /// A line that holds more is all that the function does.
 const WHOLE: f64 = 0.9;
-/// Of so many lines that cost about the same none stands out.
+/// The number of lines with about the same cost among which none stands out.
 const ALIKE: usize = 3;
 /// Share of a line's cycles that special functions are busy, from which on these are what it does.
 const FUNCTIONS: f64 = 0.15;

@@ -28,7 +28,7 @@ pub const OFTEN: f64 = 0.25;
 /// A definition of a variable that nothing reads on some of the ways that were taken.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeadRow {
-    /// With the member that is set.
+    /// The variable, with the member that is set.
     pub variable: SmolStr,
     /// The name where it is set, relative to the item.
     pub place: Span,
@@ -199,7 +199,7 @@ pub struct Offer {
     /// there; an estimate.
     pub price: f64,
     pub machine: SmolStr,
-    /// It has lanes: a warp is spared only what none of its lanes reads.
+    /// True if it has lanes: a warp is spared only what none of its lanes reads.
     pub lanes: bool,
     /// The code is the one that was profiled.
     pub exact: bool,

@@ -23,9 +23,9 @@ use syntax::{FileId, Span};
 pub struct PathRow {
     /// Times that a lane took it.
     pub count: CountBounds,
-    /// Of all that were taken, from 0 to 1: at least and at most.
+    /// The share of all paths taken, from 0 to 1: lower and upper bound.
     pub share: [f64; 2],
-    /// It begins with another iteration of a loop.
+    /// True if it begins with another iteration of a loop.
     pub again: bool,
     /// Lines of the file in the order in which they are come to, from 1.
     pub lines: Vec<u32>,
@@ -45,7 +45,7 @@ pub struct ItemPaths {
     pub possible: u64,
     /// Edges alone were counted: counts of paths are bounds, and rows are those of paths that may have been taken.
     pub edges_alone: bool,
-    /// There are more paths than the rows have, which may have been taken.
+    /// True if there are more paths than the rows have, which may have been taken.
     pub cut: bool,
     /// Times that lanes took ways that are not found in the code as it is now.
     pub lost: u64,

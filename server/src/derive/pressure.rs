@@ -31,13 +31,13 @@ pub struct Row {
     pub head: Span,
     /// Registers of a thread.
     pub registers: u32,
-    /// Of a warp, in scalar registers, where the machine has them; an estimate.
+    /// The scalar registers of a warp, where the machine has them; an estimate.
     pub scalar: Option<u32>,
     /// The assembler's word for them; `None`: they are an estimate.
     pub figure: Option<Figure>,
-    /// Of these, live at the peak; a bound from below in the order of the source.
+    /// The number of these that are live at the peak; a lower bound in the order of the source.
     pub live: u32,
-    /// Of these, uniform over the warp.
+    /// The number of these that are uniform over the warp.
     pub uniform: u32,
     /// The line of the peak, from 1, where it is in the file.
     pub line: Option<u32>,
@@ -53,14 +53,14 @@ pub struct Row {
 /// A variable that is live at the peak.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// Of a temporary, the expression.
+    /// The name, or the expression of a temporary.
     pub name: String,
     pub registers: u32,
     pub class: Class,
     /// Lines of the file, from 1; `None` outside of it.
     pub defined: Option<u32>,
     pub last_read: Option<u32>,
-    /// Nothing behind the peak reads it before the next iteration of a loop.
+    /// True if nothing behind the peak reads it before the next iteration of a loop.
     pub next_iteration: bool,
     pub reads: u32,
     pub reads_in_loops: u32,

@@ -62,7 +62,7 @@ pub struct Estimated {
     pub live: u32,
     /// Registers without which values are spilled.
     pub needed: u32,
-    /// Of a warp.
+    /// The cycles of a warp.
     pub cycles: f64,
     /// Percent of the warps of a multiprocessor.
     pub occupancy: Option<f64>,
@@ -74,7 +74,7 @@ pub enum Declined {
     Refused(Refusal),
     /// Helper lanes take no part in a broadcast, and a derivative reads what it gives them.
     Derivative,
-    /// Nothing says that the kernel should need less.
+    /// There is no reason for the kernel to need less.
     Enough {
         registers: u32,
         budget: Option<Budget>,

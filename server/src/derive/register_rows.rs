@@ -23,7 +23,7 @@ pub struct RegisterRow {
     /// Registers that are live at the peak, which is in the item's own text.
     pub live: u32,
     pub peak: Option<Span>,
-    /// It is not in a function that was inlined.
+    /// True if it is not in a function that was inlined.
     pub peak_is_own: bool,
     /// Live at the peak, the largest first.
     pub variables: Vec<LiveRow>,

@@ -18,7 +18,7 @@ pub struct Registers {
     pub needed: u32,
     /// `None`: the count is an estimate.
     pub figure: Option<Figure>,
-    /// Of a warp, in scalar registers, where the machine has them; an estimate.
+    /// The scalar registers of a warp, where the machine has them; an estimate.
     pub scalar: Option<u32>,
     pub fit: Option<Fit>,
     pub budget: Option<Budget>,

@@ -103,7 +103,7 @@ pub struct Occurrence {
     pub form: ValueForm,
     /// The variable's class when it was listed last, in the order of execution.
     pub before: Option<Class>,
-    /// As the paper writes it, of its methods only.
+    /// The state as the paper writes it, for its methods only.
     pub state: SmolStr,
     /// The largest scope over which all components are uniform.
     pub uniform_at: Option<Scope>,

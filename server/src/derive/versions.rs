@@ -266,7 +266,7 @@ fn tested(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<Tested> 
     facts_of(&part, &values)
 }
 
-/// Of values that are tested together.
+/// Returns the facts of values that are tested together.
 pub fn facts_of(part: &Part<'_>, values: &[Value]) -> Option<Tested> {
     let homes = part.function.definition_blocks();
     let last = values.last()?;

@@ -52,9 +52,10 @@ pub struct HotPath {
     /// The function's name.
     pub head: Span,
     pub count: CountBounds,
-    /// Of all instructions that lanes executed in the function, from 0 to 1; at least, where `count` is a bound.
+    /// The share of all instructions that lanes executed in the function, from 0 to 1; a lower bound if
+    /// `count` is a bound.
     pub share: f64,
-    /// It begins with another iteration of a loop.
+    /// True if it begins with another iteration of a loop.
     pub again: bool,
     /// The places of the instructions in its blocks, in the order in which they are come to.
     pub places: Vec<Span>,

@@ -1,4 +1,4 @@
-//! Which files include a header, as far as their text tells: what the names in `#include` lines end in.
+//! The files that include a header, as far as their text tells: ends of the names in `#include` lines.
 
 use super::{normalize, read};
 use rustc_hash::{FxHashMap, FxHashSet};

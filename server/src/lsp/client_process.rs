@@ -40,7 +40,7 @@ fn is_alive(process: u32) -> bool {
     }
 }
 
-/// As far as there is a /proc to say so.
+/// Returns whether a process is a zombie, as far as there is a /proc to say so.
 #[cfg(unix)]
 fn is_zombie(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();

@@ -15,7 +15,7 @@ pub(super) const CODE: &str = "lockstep.code";
 /// `lockstep.page { code }`: opens the page of a diagnostic.
 pub(super) const PAGE: &str = "lockstep.page";
 
-/// Those that open a page.
+/// The commands that open a page.
 pub(super) const PAGES: [&str; 3] = [REPORT, CODE, PAGE];
 /// All of them.
 pub(super) const ALL: [&str; 7] = [

@@ -1,4 +1,4 @@
-//! Between the views' plain data and the protocol's types.
+//! Conversions between the views' plain data and the protocol's types.
 
 use super::event::Snapshot;
 use crate::config::{ConfigProblem, Level};

@@ -44,7 +44,7 @@ pub(super) enum Event {
     Written(PathBuf),
     /// A document was written by its editor.
     Saved(Uri),
-    /// Which files may include an open one.
+    /// The files that may include an open one.
     Includers {
         path: PathBuf,
         found: Vec<PathBuf>,
@@ -86,7 +86,7 @@ pub(super) trait Work: Send + Sync {
 
 pub(super) struct Request {
     pub(super) uri: Option<Uri>,
-    /// Of the document when the request arrived; set by the owner.
+    /// The version of the document when the request arrived; set by the owner.
     pub(super) version: Option<i32>,
     pub(super) work: Arc<dyn Work>,
 }

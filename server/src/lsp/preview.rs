@@ -20,7 +20,7 @@ use tower_lsp::ls_types::{Range, TextDocumentIdentifier};
 pub(super) struct PreviewParams {
     text_document: TextDocumentIdentifier,
     range: Range,
-    /// Which action; without it, those that are offered here.
+    /// The action; without it, those that are offered here.
     #[serde(default)]
     action: Option<String>,
 }

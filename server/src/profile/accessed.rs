@@ -84,7 +84,7 @@ fn fill(record: &mut Vec<Type>, at: &mut i64, end: i64) {
 pub struct Ranges {
     pub block: [u32; 3],
     pub grid: [u32; 3],
-    /// Of parameters, members of constant buffers and the host's constants, by name.
+    /// The values of parameters, members of constant buffers and the host's constants, by name.
     pub values: BTreeMap<String, i64>,
 }
 

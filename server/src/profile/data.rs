@@ -30,7 +30,7 @@ impl Random {
     pub fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
-    /// Of a normal distribution (Box and Muller).
+    /// Returns a number of a normal distribution (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()

@@ -40,7 +40,7 @@ pub struct CounterSite {
     pub code: String,
     /// The values of the function that are tested together.
     pub values: Vec<u32>,
-    /// For people.
+    /// The name for people.
     pub name: String,
     pub line: u32,
 }
@@ -248,7 +248,7 @@ pub fn counters(bytes: &[u8], map: &CounterMap) -> Result<Vec<u64>, ImportError>
     numbers(bytes, map.sites.len() * 2, map.width)
 }
 
-/// So many numbers of so many bytes, or as many in text.
+/// Reads so many numbers of so many bytes, or as many in text.
 pub(super) fn numbers(bytes: &[u8], wanted: usize, width: u32) -> Result<Vec<u64>, ImportError> {
     let width = width as usize;
     if bytes.len() == wanted * width {

@@ -242,7 +242,7 @@ pub enum Varying {
 #[serde(deny_unknown_fields)]
 pub struct Input {
     pub fill: Varying,
-    /// Of `constant`, by component.
+    /// The values of `constant`, by component.
     #[serde(default)]
     pub values: Vec<f64>,
     #[serde(default = "one")]

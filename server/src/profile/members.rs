@@ -17,7 +17,7 @@ pub(super) type Members = BTreeMap<String, BTreeMap<usize, MemberPlace>>;
 pub(super) struct MemberPlace {
     /// The number of the symbol in the kernel.
     symbol: usize,
-    /// Of an array of constant buffers.
+    /// The element of an array of constant buffers.
     element: u64,
     offset: u64,
     pub(super) ty: Type,

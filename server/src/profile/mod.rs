@@ -48,7 +48,7 @@ pub enum LoadError {
 /// The error of a text that should be a profile.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TextError {
-    /// With the line and the column.
+    /// An error of the JSON, with the line and the column.
     #[error("not a profile: {0}")]
     Json(String),
     #[error(transparent)]

@@ -21,7 +21,7 @@ pub enum NoRegion {
     Lanes,
     /// Assembly, whose branches are as they are.
     Assembly,
-    /// Nothing in the function is mispredicted.
+    /// No branch in the function is mispredicted.
     AllPredicted,
     /// The worst branches can't become compares: both ways of one leave the region that is formed around it.
     NoneFormed,
@@ -35,7 +35,7 @@ pub struct PredictedBranch {
     pub block: Block,
     pub counts: Counts,
     pub after: Result<u64, NoRegion>,
-    /// It becomes a compare.
+    /// True if it becomes a compare.
     pub compare: bool,
 }
 

@@ -36,7 +36,7 @@ const IN_FLIGHT: usize = 1 << 18;
 pub enum Stream {
     #[default]
     Every,
-    /// Until the profile of a place has converged, and again later.
+    /// Counts until the profile of a place has converged, and again later.
     Convergent(Schedule),
 }
 
@@ -81,7 +81,7 @@ pub struct Recorder {
     entry: Option<Block>,
     warps: u64,
     paths: PathRecorder,
-    /// Of paths over several iterations, where they are asked for.
+    /// The recorder of paths over several iterations, if they are asked for.
     windows: Option<PathRecorder>,
     branches: BranchRecorder,
 }
@@ -170,7 +170,7 @@ impl Recorder {
         self.warps
     }
 
-    /// As `finish`, with what was seen at branches.
+    /// Does the same as `finish`, and returns what was seen at branches.
     #[must_use]
     pub fn finish_with_branches(mut self) -> (Recorded, RecordedBranches) {
         let branches = std::mem::take(&mut self.branches).finish();

@@ -16,7 +16,7 @@ const MOST_TEXELS: u64 = 1 << 26;
 #[derive(Debug)]
 struct Image {
     size: [u32; 2],
-    /// Of a file: red, green, blue, alpha by texel.
+    /// The texels of a file: red, green, blue, alpha by texel.
     texels: Option<Vec<[f32; 4]>>,
     pattern: Pattern,
     color: [f64; 4],

@@ -48,7 +48,7 @@ pub(super) struct Includes<'a> {
 }
 
 impl<'a> Includes<'a> {
-    /// For a file's unit, by the settings of the file that it begins with.
+    /// Returns the search for a file's unit, by the settings of the file that it begins with.
     pub(super) fn of(db: &'a dyn Db, file: File, settings: Settings) -> Includes<'a> {
         let config = settings.analysis(db);
         let system = file.language(db) == Language::C && !config.no_system_headers;

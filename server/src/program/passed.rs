@@ -18,7 +18,7 @@ pub struct Passed {
     /// Every call tells what it passes.
     pub known: bool,
     pub scopes: Vec<Option<Scope>>,
-    /// Of each `static` variable that the callers know how uniform its contents are.
+    /// The uniformity of each `static` variable's contents, as far as the callers know it.
     pub statics: BTreeMap<SmolStr, Option<Scope>>,
     /// The uniformity that the callers' stores leave to the callee's loads: `Options::reached`.
     pub reached: Option<Scope>,

@@ -174,7 +174,7 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     Some(Hover { span, markdown })
 }
 
-/// After how many cycles what it writes can be read by the plainest reader of its file.
+/// Returns the number of cycles after which the plainest reader of its file can read each result.
 fn latencies(inst: &Inst, epic: &Epic) -> Option<String> {
     let mut known: Vec<(u32, Vec<String>)> = Vec::new();
     for def in &inst.defs {
@@ -199,7 +199,7 @@ fn latencies(inst: &Inst, epic: &Epic) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Those that read what it writes, up to the next label.
+/// Returns the instructions that read its results, up to the next label.
 fn waiting(
     db: &dyn Db,
     file: File,

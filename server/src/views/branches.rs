@@ -21,7 +21,7 @@ pub struct ShownBranch {
     /// None where lanes ran in warps.
     pub predicted: Option<Counts>,
     pub after: Result<u64, NoRegion>,
-    /// It becomes a compare.
+    /// True if it becomes a compare.
     pub compare: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct ShownFunction {
     pub after: Option<RegionSums>,
     /// The trace ends before the run.
     pub cut: bool,
-    /// It ran in warps: nothing was predicted.
+    /// True if it ran in warps: nothing was predicted.
     pub warps: bool,
     /// Functions that it calls and that were not inlined into it: their branches are not among these.
     pub callees: Vec<SmolStr>,

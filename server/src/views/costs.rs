@@ -200,7 +200,7 @@ pub fn sentence(cost: &Cost, machine: &str) -> String {
     )
 }
 
-/// For the lens of an entry point.
+/// Returns the text for the lens of an entry point.
 pub fn lens(costs: &Costs, known: Option<&Registers>) -> String {
     let mut text = format!(
         "~{} cycles a warp, limited by {} (estimate, {}{})",
@@ -287,7 +287,7 @@ fn workgroup(fit: &Fit) -> String {
     text
 }
 
-/// For the hover of a function's name.
+/// Returns the text for the hover of a function's name.
 pub fn item_hover(costs: &Costs, known: Option<&Registers>) -> String {
     let cost = &costs.cost;
     let mut text = format!("{}\n", sentence(&cost.total, &cost.machine));
@@ -324,7 +324,7 @@ pub fn item_hover(costs: &Costs, known: Option<&Registers>) -> String {
     text.trim_end().to_owned()
 }
 
-/// For the hover of anything in a line: the line, and the call or the loop that is there.
+/// Returns the text for the hover of anything in a line: the line, and the call or the loop that is there.
 pub fn place_hover(
     db: &dyn Db,
     file: File,

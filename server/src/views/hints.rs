@@ -33,7 +33,7 @@ const IDLE: f64 = 0.1;
 const ALL: f64 = 0.6;
 /// The same of lanes that wait for a single one: `if (threadIdx.x == 0)` says so itself.
 const LEADER: f64 = 0.3;
-/// Of what a loop does so often at most its lanes miss little.
+/// The most rounds of a loop at which its lanes miss little.
 const FEW_ROUNDS: u64 = 2;
 /// The share of a function's cycles below which a gather is not worth a hint.
 const GATHER: f64 = 0.05;
@@ -259,7 +259,7 @@ impl Page<'_> {
         self.lines.line_start(line) + length as u32
     }
 
-    /// Nothing stands there that a hint could be about: `}`, `});`, `{ // comment`.
+    /// Returns whether nothing stands there that a hint could be about: `}`, `});`, `{ // comment`.
     fn is_lone_punctuation(&self, line: u32) -> bool {
         let text = self.line(line);
         let code = text.find("//").map_or(text, |at| &text[..at]);
@@ -276,14 +276,14 @@ struct Kernels<'a>(FxHashMap<ItemKey, InKernels<'a>>);
 
 #[derive(Default)]
 struct InKernels<'a> {
-    /// Of all kernels, with whether it is no news there.
+    /// The accesses of all kernels, each with whether it is no news there.
     accesses: Vec<(&'a AccessFact, bool)>,
     loops: Vec<(&'a facts::LoopFact, bool)>,
     branches: Vec<(&'a facts::BranchFact, News)>,
 }
 
 impl<'a> Kernels<'a> {
-    /// Nothing is looked at unless a function that others call is seen.
+    /// Collects the kernels; nothing is looked at unless a function that others call is seen.
     fn of(db: &'a dyn Db, file: File, is_seen: &dyn Fn(&ItemPlace) -> bool) -> Kernels<'a> {
         let items = own_items(db, file);
         let is_called = |rows: &Rows| {
@@ -322,7 +322,7 @@ impl<'a> Kernels<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum News {
     Yes,
-    /// Of a lane that the others wait for, where that is long.
+    /// The branch of a lane that the others wait for, if that takes long.
     Leader,
     No,
 }
@@ -358,7 +358,7 @@ struct Remarks<'a> {
     rows: &'a Rows,
     /// The items whose text is in the file, but for one-line helpers.
     own: &'a FxHashSet<ItemKey>,
-    /// Of a function that kernels inline.
+    /// The knowledge of a function that kernels inline.
     in_kernels: Option<&'a InKernels<'a>>,
     range: Span,
     switches: &'a HintConfig,

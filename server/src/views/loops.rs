@@ -23,7 +23,7 @@ use ir::Site;
 use smol_str::SmolStr;
 use syntax::Span;
 
-/// Something that holds a loop back, with places of the file.
+/// A reason that holds a loop back, with places of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Said {
     pub text: String,
@@ -45,7 +45,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Of a function that was inlined, in which the loop is told of itself.
+    /// Returns whether it belongs to a function that was inlined, which reports the loop itself.
     #[must_use]
     pub fn is_inlined(&self) -> bool {
         self.report.head.site != Site(0)

@@ -16,7 +16,7 @@ pub struct Hover {
 pub struct Hint {
     pub offset: u32,
     pub label: String,
-    /// Of the most important remark.
+    /// The category of the most important remark.
     pub category: Category,
     /// The place whose hover says more.
     pub about: u32,
@@ -54,9 +54,9 @@ pub struct Diagnostic {
     pub message: String,
     pub related: Vec<Related>,
     pub fix: Option<FileFix>,
-    /// Of the item: for fingerprints.
+    /// The text of the item, for fingerprints.
     pub item: String,
-    /// Of the analysis, with a documentation page.
+    /// The finding of the analysis, with a documentation page.
     pub finding: Option<Code>,
 }
 

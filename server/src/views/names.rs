@@ -12,7 +12,7 @@ use syntax::{FileId, Span};
 pub struct Target {
     pub file: File,
     pub span: Span,
-    /// For highlights.
+    /// True if it is written, for highlights.
     pub write: bool,
 }
 

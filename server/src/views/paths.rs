@@ -117,7 +117,7 @@ fn plural(count: u64, word: &str) -> String {
 /// The lines of a path in the order in which they are come to.
 #[derive(Clone, Copy, Debug)]
 pub struct Way<'a> {
-    /// It begins with another iteration of a loop.
+    /// True if it begins with another iteration of a loop.
     pub again: bool,
     pub lines: &'a [u32],
 }

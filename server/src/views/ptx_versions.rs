@@ -112,7 +112,7 @@ fn tree_span(tree: &PtxFunction) -> Span {
 struct Trying<'a> {
     db: &'a dyn Db,
     item: Item<'a>,
-    /// Of the whole file.
+    /// The text of the whole file.
     text: &'a str,
     /// The offset at which the item begins in it.
     start: u32,

@@ -132,7 +132,8 @@ pub(super) fn rank(offer: &Offer) -> Option<f64> {
     worth(offer.model?, offer.probability)
 }
 
-/// With a profile the cycles that are saved, without one the less, the more zeros it takes.
+/// Returns the rank of a version: with a profile the cycles that are saved, without one a number that is
+/// less, the more zeros it takes.
 pub(super) fn worth(model: Model, probability: Option<f64>) -> Option<f64> {
     match probability {
         Some(probability) => Some(

@@ -24,7 +24,7 @@ use syntax::{FileId, Span};
 pub struct Report {
     pub version: u32,
     pub file: String,
-    /// Which analysis: `simple`, `affine1`, `affine2`, `full`.
+    /// The method of the analysis: `simple`, `affine1`, `affine2`, `full`.
     pub method: &'static str,
     pub problems: Vec<ProblemRow>,
     pub items: Vec<ItemRow>,
@@ -146,7 +146,7 @@ pub struct DiagnosticRow {
     pub tier: &'static str,
     pub line: u32,
     pub column: u32,
-    /// Behind its last character.
+    /// The line behind its last character.
     pub end_line: u32,
     pub end_column: u32,
     pub message: String,

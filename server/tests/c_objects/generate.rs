@@ -27,7 +27,7 @@ enum Type {
     Structure(usize),
     Text,
     Function,
-    /// To the element of an array that was defined before.
+    /// A pointer to the element of an array that was defined before.
     Pointer,
 }
 

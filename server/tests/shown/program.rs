@@ -22,7 +22,7 @@ pub(crate) enum Ty {
 pub(crate) enum Field {
     Scalar,
     Array(u32),
-    /// Of four rows and columns; HLSL's.
+    /// A matrix of four rows and columns; HLSL's.
     Matrix,
     Nested(usize),
 }
@@ -69,7 +69,7 @@ pub(crate) enum Expr {
 pub(crate) struct Element {
     pub(crate) object: String,
     pub(crate) leaf: Leaf,
-    /// Of an array, modulo its length.
+    /// The index of an array, modulo its length.
     pub(crate) index: Option<Box<Expr>>,
 }
 

@@ -10,7 +10,7 @@ use simulate::ia64::Arg;
 pub(in crate::cli) struct Buffer {
     pub(super) address: u64,
     element: Type,
-    /// As memory had it.
+    /// The bytes as memory had them.
     before: Vec<u8>,
     /// The most significant byte of an element is the first one.
     big_endian: bool,

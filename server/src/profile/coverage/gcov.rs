@@ -22,7 +22,7 @@ pub struct GcovFunction {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GcovLine {
     pub count: u64,
-    /// Of each way of each branch on it; those that exceptions take are left out.
+    /// The count of each way of each branch on it; those that exceptions take are left out.
     pub branches: Vec<u64>,
 }
 

@@ -324,7 +324,7 @@ impl Walk<'_> {
     }
 }
 
-/// Something is executed where it stands.
+/// Returns whether the declaration executes something where it stands.
 fn is_executed(declared: &Declaration) -> bool {
     let executed = |declarator: &Declarator| declarator.initializer != Initializer::None;
     !declared.specifiers.words.has(SpecifierSet::STATIC)

@@ -30,7 +30,7 @@ pub struct BranchCounts {
 /// The branches of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RecordedBranches {
-    /// Of blocks with several ways on that were executed, ascending.
+    /// The counts of executed blocks with several ways on, ascending.
     pub counts: Vec<(Block, BranchCounts)>,
     /// Instructions of the function that lanes executed.
     pub executed: u64,
@@ -54,7 +54,7 @@ pub(super) struct BranchRecorder {
     /// Instructions, the terminator among them.
     lengths: EntityVec<Block, u64>,
     executed: u64,
-    /// Of each workgroup and warp, the outermost first.
+    /// The partings of each workgroup and warp, the outermost first.
     parted: FxHashMap<(u64, u32), Vec<Parted>>,
     traces: Vec<Vec<Step>>,
     trace_of: FxHashMap<(u64, u32), usize>,

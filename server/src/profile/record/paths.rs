@@ -26,7 +26,7 @@ impl PathRecorder {
         PathRecorder::of(PathGraph::of(function), function)
     }
 
-    /// Of paths that go on over so many iterations of loops.
+    /// Returns a recorder of paths that go on over so many iterations of loops.
     pub(super) fn over_iterations(function: &Function, iterations: u32) -> Self {
         let graph = PathGraph::of(function).over_iterations(iterations as usize);
         PathRecorder::of(graph, function)

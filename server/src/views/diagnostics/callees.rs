@@ -10,7 +10,7 @@ use ir::Loc;
 use smol_str::SmolStr;
 use syntax::ItemKey;
 
-/// Which function a finding comes from, and whose text it is about when that is another one's.
+/// The function that a finding comes from, and the function whose text it is about if that is another one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Teller {
     name: SmolStr,
@@ -42,8 +42,8 @@ pub(super) fn inliners(db: &dyn Db, file: File) -> Vec<(ItemKey, SmolStr)> {
     all
 }
 
-/// Without what a device function that kernels inline says of its lanes: which lanes come, whether they end when it
-/// returns, and how uniform its parameters are, the kernels know, and say it themselves.
+/// Removes what a device function that kernels inline says of its lanes: the kernels know which lanes come,
+/// whether they end when it returns, and how uniform its parameters are, and say it themselves.
 pub(super) fn left_to_callers(
     mut found: Vec<(Diagnostic, Teller)>,
     inliners: &[(ItemKey, SmolStr)],

@@ -117,7 +117,7 @@ fn is_shorter(after: &LoopReport, times: u32, before: &LoopReport) -> bool {
     u64::from(after) * u64::from(own) < u64::from(before) * u64::from(several * times)
 }
 
-/// That an edit was not proven to keep the meaning, for an action's effect.
+/// Returns the note that an edit was not proven to keep the meaning, for an action's effect.
 fn not_proven(unproven: Option<Unproven>) -> String {
     match unproven {
         None => String::new(),

@@ -225,7 +225,7 @@ fn functions(context: &Context<'_>, only: Option<&str>) -> (Vec<FunctionPage>, V
     (out, told.notes)
 }
 
-/// Which of an item's functions `parts::parts` gives.
+/// Returns the numbers of an item's functions that `parts::parts` gives.
 fn numbers(db: &dyn Db, item: db::Item<'_>) -> Vec<usize> {
     if !item.holds(db).code {
         return Vec::new();
@@ -239,7 +239,7 @@ fn numbers(db: &dyn Db, item: db::Item<'_>) -> Vec<usize> {
     there.map(|(number, _)| number).collect()
 }
 
-/// Of the file, or of the functions that are shown.
+/// Returns the findings of the file, or of the functions that are shown.
 fn findings(
     db: &dyn Db,
     file: File,

@@ -22,7 +22,7 @@ pub struct Page {
     /// The file's name, without its directories.
     pub file: String,
     pub language: &'static str,
-    /// Of the analysis.
+    /// The method of the analysis.
     pub method: &'static str,
     pub scope: String,
     /// The machine whose costs are counted with.
@@ -50,7 +50,7 @@ pub struct LineRow {
     /// The worst class that is written here.
     #[serde(rename = "m", skip_serializing_if = "Option::is_none")]
     pub mark: Option<&'static str>,
-    /// As the editor shows it.
+    /// The hint as the editor shows it.
     #[serde(rename = "h", skip_serializing_if = "String::is_empty")]
     pub hint: String,
     /// The part of its function's cycles, in percent.
@@ -60,7 +60,7 @@ pub struct LineRow {
     pub facts: Vec<FactRow>,
 }
 
-/// Something that is known of a line; text with the marks of Markdown.
+/// A fact about a line; text with the marks of Markdown.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct FactRow {
     #[serde(rename = "k")]
@@ -204,11 +204,11 @@ pub struct AccessRow {
     pub text: String,
     /// Sectors or banks are wasted, by the facts or in the run.
     pub wasteful: bool,
-    /// As it is known without a run.
+    /// The bound known without a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<u32>,
     pub ideal: u32,
-    /// There is none: why.
+    /// The reason why there is no picture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -236,7 +236,7 @@ pub struct LanePicture {
     /// Sectors, or lanes that wait for one bank; and the fewest for these lanes.
     pub count: u32,
     pub ideal: u32,
-    /// Of the run: executions by warps, and the mean of `count`.
+    /// The executions of the run by warps, and the mean of `count`.
     pub executions: u64,
     pub mean: f64,
     pub warp: u32,
@@ -265,7 +265,7 @@ pub struct ActivityRow {
     pub executions: u64,
     /// Executions in which lanes went different ways.
     pub divided: u64,
-    /// Of all executions: lanes that took part, in percent.
+    /// The share of lanes that took part in all executions, in percent.
     pub active_percent: f64,
 }
 
@@ -332,7 +332,7 @@ pub struct OperationRow {
     pub mnemonic: String,
     pub text: String,
     pub line: Option<u32>,
-    /// It lies on the recurrence that limits.
+    /// True if it lies on the recurrence that limits.
     pub critical: bool,
 }
 

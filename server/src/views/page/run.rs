@@ -38,7 +38,7 @@ pub(super) struct Ran {
 /// Whose inputs.
 enum Chosen<'i> {
     Described(&'i Description, &'i str),
-    /// With a number in the place of its counts.
+    /// A template, with a number in the place of its counts.
     Template(Description, i64),
     Seed(Description),
 }

@@ -29,7 +29,7 @@ pub(super) struct WarpRows {
     pub(super) divided: u64,
 }
 
-/// Of all warps.
+/// The counts of all warps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BranchRun {
     pub(super) executions: u64,
