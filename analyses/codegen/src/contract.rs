@@ -6,10 +6,11 @@
 //! t = fmul a, b;  u = fsub c, t          ->    t = fneg a;  u = fma t, b, c
 //! ```
 //!
-//! A product is contracted where each of its uses is a sum or a difference of its block, so that no multiplication is done
-//! twice; with several uses, up to `USES` of them. Values keep their numbers, so that what is known of a function holds of the
-//! values that are left; the value of a product that stands for a negated operand afterwards is read by the one operation alone.
-//! `Wrap::separate` forbids it (`__fmul_rn`, `precise`, `.rn` in PTX). Two passes over each block; linear.
+//! A product is contracted where each of its uses is a sum or a difference of its block, so that no
+//! multiplication is done twice; with several uses, up to `USES` of them. Values keep their numbers, so that
+//! facts about a function hold for the remaining values; the value of a product that stands for a negated
+//! operand afterwards is read by the one operation alone. `Wrap::separate` forbids it (`__fmul_rn`,
+//! `precise`, `.rn` in PTX). Two passes over each block; linear.
 //!
 //! Source: CUDA C++ Programming Guide, floating-point standard (`-fmad=true`); LLVM's combination for NVPTX, which asks the same of
 //! the uses of a product.

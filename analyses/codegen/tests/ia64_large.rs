@@ -25,8 +25,8 @@ fn module(source: &str) -> Module {
     lowered.module
 }
 
-/// The code of `int f(int *a, int n)`, as it is and with pipelined loops, leaves this result and this array; what is told of
-/// the loops.
+/// The code of `int f(int *a, int n)`, as it is and with pipelined loops, leaves this result and this array;
+/// returns the reports on the loops.
 fn judge(source: &str, n: usize, expected: i32, after: &[i32]) -> Vec<LoopReport> {
     let module = module(source);
     let table = machine::named("itanium2").expect("a table");

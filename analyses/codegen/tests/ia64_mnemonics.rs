@@ -1,6 +1,6 @@
-//! The table of opcodes has the mnemonics that GNU `as` has, and no others: all that it has, and random ones that it has not.
-//! What an instruction is made of is judged elsewhere: here nothing has operands, and the assembler says whether it is these
-//! or the mnemonic that it misses.
+//! The table of opcodes has the mnemonics that GNU `as` has, and no others: all that it has, and random ones
+//! that it has not. The operands of instructions are judged elsewhere: here nothing has operands, and the
+//! assembler says whether it is these or the mnemonic that it misses.
 
 #![allow(clippy::disallowed_methods)]
 

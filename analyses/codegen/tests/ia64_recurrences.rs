@@ -212,8 +212,9 @@ fn recurrences_are_as_long_as_their_arithmetic() {
     assert!(reached as u64 * 20 >= judged * 19, "{reached} of {judged}");
 }
 
-/// Loops over `x` of a type, the element `a[i]` and nothing else, with what stands on the way around: `m` to the multiplier,
-/// through it and back; `f` a further operation there; a number of operations of the general registers.
+/// Loops over `x` of a type, the element `a[i]` and nothing else, with these operations on the way around:
+/// `m` to the multiplier, through it and back; `f` a further operation there; a number of operations of the
+/// general registers.
 const CHAINS: [(Scalar, &str, &str); 30] = [
     // 3 x, 17 of that, 257 of that, 65537 of that, 4 of that and x, >> 35.
     (Scalar::Unsigned, "x / 10", "1 1 2 2 1 1"),

@@ -1,5 +1,6 @@
-//! PTX with as few names of registers as its values need at once, against the interpreter and NVIDIA's assembler: what an
-//! instruction reads and writes is told right by the table of opcodes, and allocation keeps every value.
+//! PTX with as few names of registers as its values need at once, against the interpreter and NVIDIA's
+//! assembler: the table of opcodes states the registers read and written correctly, and allocation keeps
+//! every value.
 //!
 //! `LOCKSTEP_RENAMED_PTX=N` takes N texts of each kind instead of the default number. `LOCKSTEP_PTX_FILES=DIR` renames the
 //! functions of the files below a folder, too, which `ptxas` then takes as it took the originals.

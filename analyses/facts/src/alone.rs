@@ -3,8 +3,8 @@
 //! ```text
 //! long f(int *a, long n) { long s = 0; for (...) s += a[i]; return s; }      s, a[i]: uniform; no branch parts lanes
 //! ```
-//! C has no launches. What the analysis of lanes says of its memory, that another lane may have written it, is taken back;
-//! forms and trip counts stay. Accesses have no lanes to be coalesced over.
+//! C has no launches. The claim of the analysis of lanes that another lane may have written its memory is
+//! taken back; forms and trip counts stay. Accesses have no lanes to be coalesced over.
 
 use crate::model::*;
 use ir::{Function, Language};

@@ -4,8 +4,8 @@
 //! ```text
 //! k<<<n, 256>>>(p);   i = threadIdx.x + threadIdx.y     without: divergent    with blocks of 256 x 1 x 1: affine, marked
 //! ```
-//! What a block's shape adds is told by analysing the function without it as well; a program that was made with assumed
-//! template arguments has no other form, so all that it yields is marked.
+//! The effect of a block's shape is found by analysing the function without it as well; a program that was
+//! made with assumed template arguments has no other form, so all its facts are marked.
 
 use crate::model::*;
 use crate::{analyze_module, diagnose};

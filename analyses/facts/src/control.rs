@@ -153,8 +153,8 @@ pub(crate) fn barriers(engine: &Engine<'_>) -> Vec<BarrierFact> {
     found
 }
 
-/// The condition is made of builtin values, parameters and constants alone, and a workgroup's number is among them. What
-/// workgroups load is often the same for all, and not known to be.
+/// The condition is made of builtin values, parameters and constants alone, and a workgroup's number is among
+/// them. Values that workgroups load are often the same for all, but not known to be.
 fn tells_workgroups_apart(engine: &Engine<'_>, branch: Block) -> bool {
     let function = engine.function;
     let mut work: Vec<Value> = Vec::from_iter(function.blocks[branch].terminator.selector());

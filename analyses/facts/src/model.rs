@@ -297,7 +297,7 @@ pub struct Finding {
     pub code: Code,
     pub tier: Tier,
     pub loc: Loc,
-    /// The language whose words it is told in.
+    /// The language whose words the report uses.
     pub language: ir::Language,
     pub reason: FindingReason,
     pub related: Vec<CauseStep>,

@@ -134,8 +134,8 @@ impl CauseReason {
             CauseReason::Diverge | CauseReason::DecidedByBranch { .. }
         )
     }
-    /// Returns true for steps of the way from a fact to its source, false for what stands beside it: calls that lead to the
-    /// place, examples, the origin of a mask.
+    /// Returns true for steps of the way from a fact to its source, false for steps beside it: calls that
+    /// lead to the place, examples, the origin of a mask.
     #[must_use]
     pub const fn is_of_chain(&self) -> bool {
         !matches!(

@@ -1,5 +1,6 @@
-//! Small claims about small kernels, each told by what the language says of it: forms of values, lanes of conditions, rounds of
-//! loops, who waits at a barrier. What may be said is judged elsewhere by executions; here it must be said.
+//! Small claims about small kernels, each checked against the rules of the language: forms of values, lanes
+//! of conditions, rounds of loops, who waits at a barrier. Executions judge elsewhere what may be claimed;
+//! here it must be claimed.
 
 extern crate lockstep_facts as facts;
 

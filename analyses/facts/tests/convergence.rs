@@ -1,7 +1,7 @@
-//! Findings about lanes that are missing, against executions: random kernels with one barrier, shuffle or `__syncwarp` behind
-//! conditions, loops, returns and traps at random, and the interpreter, which sees who waits for whom. A finding is confirmed
-//! by a launch in which threads part there; a launch in which they do asks for a finding. Who goes round a barrier waits at
-//! the one at the end.
+//! Findings about lanes that are missing, against executions: random kernels with one barrier, shuffle or
+//! `__syncwarp` behind conditions, loops, returns and traps at random, and the interpreter, which sees who
+//! waits for whom. A finding is confirmed by a launch in which threads part there; a launch in which they do
+//! asks for a finding. A thread that passes by a barrier waits at the one at the end.
 //!
 //! `LOCKSTEP_CONVERGENCE_KERNELS=N` runs N kernels, `LOCKSTEP_CONVERGENCE_SEED=N` starts at another seed.
 

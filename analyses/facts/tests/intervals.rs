@@ -1,4 +1,5 @@
-//! Intervals against the interpreter: no lane of any random program holds a number outside of what is said of its value.
+//! Intervals against the interpreter: no lane of any random program holds a number outside of the interval of
+//! its value.
 
 extern crate lockstep_facts as facts;
 

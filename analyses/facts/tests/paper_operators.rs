@@ -1,5 +1,5 @@
-//! The paper's analyses, an operator at a time: what is said of `a op b` holds for every thread, and of numbers and of sums
-//! and multiples of `Tid` everything is said.
+//! The paper's analyses, an operator at a time: the claims about `a op b` hold for every thread, and for
+//! numbers and for sums and multiples of `Tid` they are complete.
 
 extern crate lockstep_facts as facts;
 

@@ -1,9 +1,10 @@
 //! The precision of facts: facts that an analysis could well do without contradict no execution, and are
 //! missed by its users.
 //!
-//! Of random programs and of the fixtures' kernels the facts are counted by what they say (classes at each scope, forms, rounds
-//! of loops, strides and sectors of accesses, causes, findings, zeros, operations' costs), and the counts are pinned in tables beside
-//! this file. `UPDATE_FIXTURES=1` rewrites them: who changes an analysis sees in the difference what is known more, or less.
+//! The facts of random programs and of the fixtures' kernels are counted by their claims (classes at each
+//! scope, forms, rounds of loops, strides and sectors of accesses, causes, findings, zeros, operations'
+//! costs), and the counts are pinned in tables beside this file. `UPDATE_FIXTURES=1` rewrites them: after a
+//! change of an analysis, the difference shows which facts were gained or lost.
 
 extern crate lockstep_facts as facts;
 

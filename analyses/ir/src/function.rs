@@ -303,8 +303,8 @@ pub struct SiteData {
     pub arguments: Vec<(SmolStr, SmallVec<[Value; 1]>)>,
 }
 
-/// A `static` variable. In a function that others call its address is one of the parameters: what is there is the
-/// callers' affair.
+/// A `static` variable. In a function that others call its address is one of the parameters: its contents are
+/// the callers' affair.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StaticData {
     /// The same in all functions of the unit, and of no other variable.

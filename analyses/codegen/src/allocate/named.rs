@@ -66,7 +66,7 @@ impl Occurrences {
         }
     }
 
-    /// Takes note of what stands around the operations of a block now.
+    /// Records the operations that now stand around those of a block.
     pub(crate) fn moved<T: Target>(&mut self, block: u32, rows: &[Around<T>]) {
         let mut number = 0;
         let numbers = self.numbers[block as usize].iter_mut();

@@ -8,7 +8,7 @@
 //!                                                           m = a[i] > m ? a[i] : m;
 //! ```
 //!
-//! Edits are made of the author's own text. What a macro or a directive takes part in is refused.
+//! Edits are made of the author's own text. Text that a macro or a directive takes part in is refused.
 //!
 //! Not done: loops are not split, and statements do not move.
 
@@ -125,7 +125,7 @@ pub fn branch_at(function: &Function, offset: u32) -> Option<&Stmt> {
     found
 }
 
-/// Returns true if a position that is told of a loop's head is of this one.
+/// Returns true if the position of a loop's head belongs to this one.
 #[must_use]
 pub fn is_head(statement: &Stmt, start: u32) -> bool {
     let Some(body) = body_of(statement) else {

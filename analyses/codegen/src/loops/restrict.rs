@@ -4,8 +4,8 @@
 //! void f(long n, double *y, const double *x)    ->    void f(long n, double *restrict y, const double *restrict x)
 //! ```
 //!
-//! An access belongs to the parameter from which its address starts, also through pointers that are set from nothing else.
-//! That the objects are apart is the author's promise: nothing here proves it.
+//! An access belongs to the parameter from which its address starts, also through pointers that are set from
+//! nothing else. The author promises that the objects are apart: nothing here proves it.
 
 use super::{Edit, Refusal, each_expression, each_statement, expressions, unparenthesised};
 use crate::specialize::source::Source;

@@ -5,9 +5,9 @@
 //! for (i...) s += a[i] * b[i];      8 iterations (heuristic): 416 cycles, 40 slots, limited by latency
 //! ```
 //!
-//! Sums the machine's charges over the instructions that the function needs, weighted by `weights`. A global access takes
-//! a cycle of a scheduler's share for each line that its warp touches, a shared one its bank conflicts. What runs in an
-//! inlined call counts where the call stands. Linear in the function.
+//! Sums the machine's charges over the instructions that the function needs, weighted by `weights`. A global
+//! access takes a cycle of a scheduler's share for each line that its warp touches, a shared one its bank
+//! conflicts. Instructions of an inlined call count at the place of the call. Linear in the function.
 //!
 //! Does not model the order of instructions, caches, or other warps beyond what the charges hold: for ranking, and for
 //! comparing variants on one machine.

@@ -1,5 +1,5 @@
-//! Reads and checks a table. What can't be used is a problem at its place and leaves the base's value; a table comes out
-//! of every text, so that a mistake in a user's file costs that value alone.
+//! Reads and checks a table. A value that can't be used is a problem at its place and leaves the base's
+//! value; a table comes out of every text, so that a mistake in a user's file costs that value alone.
 
 use super::epic::Epic;
 use super::schema::{Field, OPTIONAL};
@@ -11,7 +11,7 @@ use syntax::Span;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Problems that are told of one file.
+/// The most problems that are reported for one file.
 const MOST: usize = 50;
 /// Longest name and text.
 const LONGEST: usize = 500;

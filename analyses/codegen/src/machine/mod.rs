@@ -10,13 +10,14 @@
 //! float = { value = 128, is = "fact", source = "vendor's guide, table 5" }
 //! ```
 //!
-//! `schema` lists the quantities of a kind, `load` reads and checks a file. Of a GPU `charges` makes the cycles that
-//! estimates count with, `occupancy` how many warps fit. The latencies of a GPU are there to be shown, and to be compared
-//! with what is measured: no estimate reads them, since a warp that waits leaves the scheduler to others. What is not hidden
-//! so is in the charges. Of a processor with explicit groups, `kind = "epic"`, `epic` has the latency between two
-//! instructions and what issues together, and `Epic::caches` and `Epic::predictor` what `lockstep sim` counts misses and
-//! mispredictions with, where the table has these sections. Of a processor that issues execution sets, `kind = "sets"`,
-//! `sets` has what a set holds and what takes more than a cycle.
+//! `schema` lists the quantities of a kind, `load` reads and checks a file. For a GPU, `charges` gives the
+//! cycles that estimates count with, `occupancy` the number of warps that fit. The latencies of a GPU are for
+//! showing, and for comparison with measurements: no estimate reads them, since a warp that waits leaves the
+//! scheduler to others. Latency that is not hidden in this way is in the charges. For a processor with
+//! explicit groups, `kind = "epic"`, `epic` has the latency between two instructions and the rules of issue,
+//! and `Epic::caches` and `Epic::predictor` the caches and the predictor with which `lockstep sim` counts
+//! misses and mispredictions, if the table has these sections. For a processor that issues execution sets,
+//! `kind = "sets"`, `sets` has the contents of a set and the instructions that take more than a cycle.
 //!
 //! Does not read files: the caller has the text.
 

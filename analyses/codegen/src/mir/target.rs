@@ -1,8 +1,8 @@
 //! The questions that passes ask of their target: the meaning of operations that they match on, how to build
 //! others, and its registers.
 //!
-//! A pass is written once, over `T: Target`. What it must know of an instruction set or a convention of calls is a method
-//! here; an opcode, a register or a class of one target stands in that target's folder alone.
+//! A pass is written once, over `T: Target`. Its questions about an instruction set or a convention of calls
+//! are methods here; an opcode, a register or a class of one target stands in that target's folder alone.
 
 use super::function::{FrameOffset, Function, Name, Operand, Operation, Virtual};
 use isa::InstructionSet;
@@ -105,8 +105,8 @@ pub struct Definition<T: InstructionSet> {
     pub always: bool,
 }
 
-/// An instruction set with its conventions, as passes see it. What has a body here is the answer of a target without that
-/// feature: no rotation, no register that a convention keeps, hands on or implies, no marks.
+/// An instruction set with its conventions, as passes see it. A method with a body answers for a target
+/// without that feature: no rotation, no register that a convention keeps, hands on or implies, no marks.
 pub trait Target: InstructionSet {
     /// A processor of the instruction set.
     type Processor;
@@ -225,7 +225,7 @@ pub trait Target: InstructionSet {
         let _ = function;
         false
     }
-    /// Loads a register from a slot. What it may use besides is kept back like `scratch`.
+    /// Loads a register from a slot. Registers that it may use besides are kept back like `scratch`.
     fn reload(to: Self::Register, slot: SpillSlot) -> Vec<Operation<Self>>;
     /// Stores it. A guard is named by the virtual register that stands for it.
     fn spill(from: Self::Register, slot: SpillSlot, guard: Option<Virtual>)

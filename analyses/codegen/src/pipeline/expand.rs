@@ -44,7 +44,7 @@ pub struct Expanded {
     pub stages: u32,
     /// Iterations that the kernel holds.
     pub copies: u32,
-    /// The block that was the loop, and now executes what is left.
+    /// The block that was the loop, and now executes the remaining iterations.
     pub rest: u32,
     /// The kernel.
     pub kernel: u32,

@@ -9,9 +9,10 @@
 //! b3: ...
 //! ```
 //!
-//! Inner branches come first, so that an outer one finds its sides without any. An operation without an effect whose target
-//! nobody reads on the other way executes always, which frees it from the compare; the rest goes under a predicate. A compare
-//! in a side clears its targets where the side does not execute (`unc`), so that what stands under them stays as it is.
+//! Inner branches come first, so that an outer one finds its sides without any. An operation without an
+//! effect whose target nobody reads on the other way executes always, which frees it from the compare; the
+//! rest goes under a predicate. A compare in a side clears its targets where the side does not execute
+//! (`unc`), so that operations under them do not execute.
 //!
 //! Cost: the cycles of the block, against those of the ways weighted by their frequency, and of mispredicted branches; where
 //! frequencies are not known, against the shortest way. Each conversion removes a branch, so that it ends.

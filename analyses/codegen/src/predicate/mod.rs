@@ -7,11 +7,12 @@
 //! b3: add i = 1, i; cmp r, s = i, n; (r) br b1  i = ..; cmp r, s = i, n; exit if s
 //! ```
 //!
-//! A piece of the loop executes under the disjunction of the branch sides that lead to it; both sides of one branch are the
-//! branch's own condition, a side alone is a target of its compare, which becomes unconditional (`unc`) under the predicate
-//! of its piece, and what is left is or-ed together by parallel compares. Exits don't count: what stands behind one is meant
-//! to execute only if it was not taken. A loop that tests at its top is turned: the test is copied in front of the loop,
-//! and moves to its end. Ends after one pass over the pieces in the order of control.
+//! A piece of the loop executes under the disjunction of the branch sides that lead to it; both sides of one
+//! branch are the branch's own condition, a side alone is a target of its compare, which becomes
+//! unconditional (`unc`) under the predicate of its piece, and the remaining sides are or-ed together by
+//! parallel compares. Exits don't count: code behind an exit is meant to execute only if that was not taken.
+//! A loop that tests at its top is turned: the test is copied in front of the loop, and moves to its end.
+//! Ends after one pass over the pieces in the order of control.
 //!
 //! Not converted: loops with calls, with branches that are no plain jumps, whose conditions are no compare of their own
 //! piece, and predicates that survive from one iteration to the next.

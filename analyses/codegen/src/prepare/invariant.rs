@@ -1,8 +1,8 @@
 //! Loop-invariant code motion: an operation computed anew in every iteration from the same operands is
 //! computed in front of the loop.
 //!
-//! Inner loops first, so that an operation leaves as many as it can. What only some iterations compute goes, too: all these
-//! operations are total.
+//! Inner loops first, so that an operation leaves as many as it can. Operations that only some iterations
+//! execute are moved, too: all of them are total.
 
 use super::{headers, is_pure, preheader};
 use ir::cfg::ControlFlow;

@@ -176,7 +176,8 @@ impl Memory<'_> {
         });
     }
 
-    /// Returns what is known behind a block; `found` is told the load, its result and what stands for it.
+    /// Returns the state behind a block; `found` receives the load, its result and the value that stands for
+    /// it.
     fn through(
         &mut self,
         block: Block,

@@ -102,8 +102,8 @@ impl Model {
                 Rule::Printed => self.fraction_saved() < self.threshold(),
             }
     }
-    /// The least probability above which the version is accepted, if it ever is: where `saved` is `least`. What remains does
-    /// not depend on it.
+    /// The least probability above which the version is accepted, if it ever is: where `saved` is `least`.
+    /// The remaining cost does not depend on it.
     #[must_use]
     pub fn break_even(&self) -> Option<f64> {
         let gain = self.region - self.special + self.parted;

@@ -255,8 +255,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Returns what is known when the check has sunk: a copy of what is computed on the way to it is of no use behind
-    /// it.
+    /// Returns the knowledge that remains when the check has sunk: a copy of a value computed on the way to
+    /// it is of no use behind it.
     fn sunk(
         &self,
         members: &[Value],

@@ -444,7 +444,7 @@ impl Work {
         }
     }
 
-    /// A value as the copy has it. What the copy does not compute is not needed, and undefined.
+    /// A value as the copy has it. A value that the copy does not compute is not needed, and undefined.
     fn operand(&mut self, estimate: &Estimate, first: Block, value: Value) -> Value {
         let source = match estimate.folded.known(value) {
             Some(Known::Constant(bits)) => {

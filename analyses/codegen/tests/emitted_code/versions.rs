@@ -119,7 +119,7 @@ const FREE: Settings = Settings {
     each_lane: false,
 };
 
-/// Each operation of a zero, and what is left of it.
+/// Each operation on a zero, and its remainder.
 const FOLDS: &[&str] = &[
     "x * y",
     "y * x",
@@ -343,7 +343,7 @@ fn operations_of_a_zero() {
     pinned("folds", &table);
 }
 
-/// Statements around a zero: what is known of it behind assignments, branches and loops.
+/// Statements around a zero: the knowledge of it behind assignments, branches and loops.
 const STATEMENTS: &[&str] = &[
     "float r = y;\nif (x > 0.0) { r = z; }",
     "float r = y;\nif (x > 0.0) r = z; else r = 2.0 * y;",

@@ -6,10 +6,10 @@
 //! lc             counts the iterations of a hardware loop: `endloop` jumps while it is above 1, and counts down
 //! ```
 //!
-//! A packet holds up to four operations in six words, two accesses to memory, one product and one branch, which is its last.
-//! All operations of a packet read what was there before it; loads read memory before stores of the packet write it. Who
-//! reads a result before it is there waits (`latency`). A number that 7 bits do not hold takes a second word. Arguments
-//! arrive in d0 to d3, the result is in d0.
+//! A packet holds up to four operations in six words, two accesses to memory, one product and one branch,
+//! which is its last. All operations of a packet read the values before it; loads read memory before stores
+//! of the packet write it. An operation that reads a result too early waits (`latency`). A number that 7 bits
+//! do not hold takes a second word. Arguments arrive in d0 to d3, the result is in d0.
 
 use isa::{Branch, InstructionSet};
 use lockstep_codegen::mir;

@@ -1,4 +1,4 @@
-//! The code of the first function of a text of C, and what is told of its loops.
+//! The code of the first function of a text of C, and the reports on its loops.
 
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};

@@ -1,4 +1,4 @@
-//! Functions of PTX files, what is known of them, and what `fit` makes of them.
+//! Functions of PTX files, the facts about them, and the results of `fit`.
 // Every test takes a part of it.
 #![allow(dead_code)]
 
@@ -18,7 +18,7 @@ pub(crate) const ALLOCATORS: [Allocator; 4] = [
     Allocator::Lockstep,
 ];
 
-/// A function and what is known of it; without a body, why it has no form.
+/// A function and the facts about it; without a body, the reason why it has no form.
 pub(crate) struct Fittable {
     pub(crate) tree: PtxFunction,
     pub(crate) known: Known,

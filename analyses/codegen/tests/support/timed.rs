@@ -8,8 +8,9 @@ use lockstep_codegen::specialize::accept::Model;
 use lockstep_codegen::specialize::source::estimate::{estimate, parts};
 use lockstep_codegen::specialize::source::{Settings, candidates, functions_of, version};
 
-/// Name, the variable that is zero, and the kernel: `zero[..]` decides, `a` and `b` are read. What a version skips is done
-/// often enough that issue bounds the time, with the test each time: a launch alone takes 20 microseconds.
+/// Name, the variable that is zero, and the kernel: `zero[..]` decides, `a` and `b` are read. The work that a
+/// version skips is done often enough that issue bounds the time, with the test each time: a launch alone
+/// takes 20 microseconds.
 pub(crate) const KERNELS: [(&str, &str, &str); 4] = [
     (
         "polynomial",

@@ -139,9 +139,9 @@ impl Machine {
     pub fn charge(&self, work: Work) -> Charge {
         self.charges[work as usize]
     }
-    /// Cycles that a vote and its branch cost besides themselves, around a region of so many issue slots. Without them
-    /// compilers interleave few instructions with what stands around, and with further iterations of a loop that they
-    /// unroll; a long region stands for itself either way.
+    /// Cycles that a vote and its branch cost besides themselves, around a region of so many issue slots.
+    /// Without them compilers interleave few instructions with the code around it, and with further
+    /// iterations of a loop that they unroll; a long region stands for itself either way.
     #[must_use]
     pub fn lost_overlap(&self, slots: f64) -> f64 {
         self.overlap * (1.0 - slots / INTERLEAVED).max(0.0)

@@ -422,8 +422,9 @@ fn number_of_the_round(cx: &Context<'_>, data: &ir::InstData) -> Option<Value> {
         .filter(|_| matches!(compare.op, Op::IntCompare(_)))
 }
 
-/// A branch to which every round comes leaves the loop by constants, template parameters and its own counters alone, which
-/// advance by such: an instantiation unrolls it, whichever way else it is left. What is not understood may well be a constant.
+/// A branch to which every round comes leaves the loop by constants, template parameters and its own counters
+/// alone, which advance by such: an instantiation unrolls it, whichever way else it is left. A value that is
+/// not understood may well be a constant.
 fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     const ROUNDS: u64 = 128;
     // Loops that may end earlier are unrolled unasked where they are short.

@@ -21,9 +21,10 @@ pub struct Expected {
     pub branches: Vec<Block>,
     /// Blocks whose branch a single lane takes, or leaves to the others, sorted: `if (threadIdx.x == 0)`.
     pub leaders: Vec<Block>,
-    /// Accesses without a known pattern whose address comes from coordinates alone, sorted: `a[i % width]`, which lanes mostly
-    /// reach side by side, and those by a number that neighbouring lanes share (`a[list[i / 64]]`) or take one after the other
-    /// (`a[atomicAdd(&count, 1)]`). What is left is spread by what was loaded.
+    /// Accesses without a known pattern whose address comes from coordinates alone, sorted: `a[i % width]`,
+    /// which lanes mostly reach side by side, and those by a number that neighbouring lanes share (`a[list[i
+    /// / 64]]`) or take one after the other (`a[atomicAdd(&count, 1)]`). The remaining ones are spread by
+    /// loaded values.
     pub accesses: Vec<Inst>,
 }
 

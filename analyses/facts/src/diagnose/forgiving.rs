@@ -6,7 +6,7 @@
 //! if (n > limit) __trap();                no lane goes on without the others: the grid ends
 //! ```
 //!
-//! No facts: a finding is told only where it holds even so.
+//! The results are no facts: a finding is reported only if it holds even so.
 
 use ir::cfg::ControlFlow;
 use ir::{Block, Edge, Function, Module, Terminator, Value};

@@ -1,7 +1,8 @@
-//! Blocks that groups of lanes which parted may execute one group after the other, in one instance: those from a join (or a
-//! divergent exit) that comes before the branch's post-dominator up to that post-dominator. What depends on who executes
-//! together or when - warp operations, loads from memory that others write, clocks - differs between the groups there, and
-//! they meet later without a merge that would show it.
+//! Blocks that groups of lanes which parted may execute one group after the other, in one instance: those
+//! from a join (or a divergent exit) that comes before the branch's post-dominator up to that post-dominator.
+//! Operations that depend on which lanes execute together or when - warp operations, loads from memory that
+//! others write, clocks - differ between the groups there, and they meet later without a merge that would
+//! show it.
 //!
 //! ```text
 //! A: br tid & 1 -> B, C;  B: br u -> D, E;  C -> D;  D: v = ballot(p) -> E;  E: use v       D runs twice, v differs in E

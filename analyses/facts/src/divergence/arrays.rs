@@ -2,9 +2,9 @@
 //! offset and execution of the stores into them. Memory that the callers of a device function filled (a `static` variable,
 //! a large structure by value) is an array whose address is a parameter: what they left in it counts as a store.
 //!
-//! An array whose every address is a constant distance from its first is held apart by its *parts*: members of a structure,
-//! components of a vector, elements that are always named by constants. What is stored into one says nothing of the others, and
-//! what a block has stored and loads again is what was stored.
+//! An array whose every address is a constant distance from its first is held apart by its *parts*: members
+//! of a structure, components of a vector, elements that are always named by constants. A store to one part
+//! says nothing of the others, and a value that a block loads after it stored it is the stored value.
 //!
 //! An address that is one of several, and that is only loaded from, is a *view* of all their arrays: `min(a, b)` by reference
 //! reads `a` or `b`, and leaves them apart.

@@ -142,7 +142,7 @@ fn exchanged_by(
     (bits == warp - 1 && warp.count_ones() == 1 && ended).then_some((left, block))
 }
 
-/// A constant, the size of a warp, or what is left of that by divisions and shifts.
+/// A constant, the size of a warp, or the quotient of it by divisions and shifts.
 fn number(engine: &Engine<'_>, value: Value, depth: usize) -> Option<i64> {
     let function = engine.function;
     if let Some(known) = function.int_constant(value) {

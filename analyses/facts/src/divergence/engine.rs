@@ -711,7 +711,7 @@ impl<'f> Engine<'f> {
         self.array_loads.push(Vec::new());
         self.array_level.len() as u32 - 1
     }
-    /// Returns what stands for one value that a store writes, in its own block.
+    /// Returns the representative of a value that a store writes, in its own block.
     pub(crate) fn forwarded_from(&mut self, store: Inst, index: usize) -> u32 {
         let known = self.forwarded.get(&store).into_iter().flatten();
         if let Some(&(_, array)) = known.into_iter().find(|(number, _)| *number == index) {

@@ -5,8 +5,9 @@
 //! i = tid.x; j = i + n; p = i < j; q = n < i      simple: all divergent but n; affine1: i (1,0), j (1,⊥), p (0,⊥), q (⊥,⊥)
 //! ```
 //!
-//! Simple has the levels of Figure 10 (a scope instead of U), degree 1 and 2 the coefficients of Figure 12 beside them,
-//! over the scope asked for. `Tid` is `tid.x`; the other coordinates of a lane are divergent. What the paper has:
+//! Simple has the levels of Figure 10 (a scope instead of U), degree 1 and 2 the coefficients of Figure 12
+//! beside them, over the scope asked for. `Tid` is `tid.x`; the other coordinates of a lane are divergent.
+//! The rules of the paper:
 //!
 //! | rule | here |
 //! | --- | --- |

@@ -45,7 +45,7 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::cmp::Reverse;
 
-/// Facts of one function of a module. What is known of the parameters of a device function comes from the options.
+/// Facts of one function of a module. Facts about the parameters of a device function come from the options.
 pub fn analyze(function: usize, module: &Module, options: &Options) -> FunctionFacts {
     let summaries;
     let none = Vec::new();

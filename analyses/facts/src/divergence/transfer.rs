@@ -245,8 +245,8 @@ fn stage_input(function: &Function, index: u32) -> Level {
     if pixel && primitive { QUAD } else { DIVERGENT }
 }
 
-/// No lane of the warp is missing in a block; `from_below`: none with a lower number than one that is there. What is
-/// read from a missing lane is undefined.
+/// Returns whether no lane of the warp is missing in a block; `from_below`: none with a lower number than one
+/// that is present. A value read from a missing lane is undefined.
 pub(super) fn all_lanes_here(engine: &Engine<'_>, block: Block, from_below: bool) -> bool {
     engine.asks_who_executes(block) >= SUBGROUP
         && engine.apart_at(block) >= SUBGROUP

@@ -188,8 +188,8 @@ fn the_rules_over_the_ir_agree_on_gated_programs() {
     assert!(compared > 100, "{compared}");
 }
 
-/// Straight-line programs: every claim is compared with the values in eight threads. What is known of a state with ⊥
-/// below its leading coefficient is that some polynomial fits; what is fully known must be that polynomial.
+/// Straight-line programs: every claim is compared with the values in eight threads. A state with ⊥ below its
+/// leading coefficient claims that some polynomial fits; a fully known state must be that polynomial.
 #[test]
 fn random_straight_line_programs_at_degrees_1_and_2() {
     let mut seed = 0x1234_5678_9abc_def0u64;

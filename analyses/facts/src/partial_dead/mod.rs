@@ -5,9 +5,9 @@
 //! if (b) use(x);                   ->   if (b) { p ? x = e; use(x); }
 //! ```
 //!
-//! On the way that reads `x` nothing is gained; on the way through `a` that does not read it the statement is gone; on the way
-//! that reads `x` and comes from the other side a slot is spent on a copy whose predicate is false. How often each way is taken
-//! tells whether that pays.
+//! On the way that reads `x` nothing is gained; on the way through `a` that does not read it the statement is
+//! gone; on the way that reads `x` and comes from the other side a slot is spent on a copy whose predicate is
+//! false. The frequency of each way decides whether that pays.
 //!
 //! `problem` is the graph as one statement sees it, `paths` the sets of paths of the analysis, `sinking` where copies go for
 //! a choice of joins, `walk` what the result costs on each path, `choose` the choice.

@@ -209,8 +209,8 @@ impl PathSets {
 }
 
 impl Bits {
-    /// The solution of some equations over an order of the nodes: the greatest one from `true`, the least from `false`. `flow`
-    /// gives a node's entry and exit from what is known so far.
+    /// The solution of some equations over an order of the nodes: the greatest one from `true`, the least
+    /// from `false`. `flow` gives a node's entry and exit from the solution so far.
     pub(super) fn solve(
         nodes: usize,
         order: impl DoubleEndedIterator<Item = usize> + Clone,

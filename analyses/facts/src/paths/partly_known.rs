@@ -55,10 +55,10 @@ impl PartlyKnown {
         }
     }
 
-    /// Narrows what is known of an edge.
+    /// Narrows the bounds of an edge.
     ///
     /// # Errors
-    /// It contradicts what was known.
+    /// The bounds contradict each other.
     pub fn edge(
         &mut self,
         node: usize,
@@ -68,10 +68,10 @@ impl PartlyKnown {
         narrow(&mut self.counts.edges[node][edge], count, node).map(|_| ())
     }
 
-    /// Narrows what is known of a node.
+    /// Narrows the bounds of a node.
     ///
     /// # Errors
-    /// It contradicts what was known.
+    /// The bounds contradict each other.
     pub fn node(&mut self, node: usize, count: CountBounds) -> Result<(), Contradiction> {
         narrow(&mut self.nodes[node], count, node).map(|_| ())
     }

@@ -4,9 +4,10 @@
 //! entry -> a | b -> join        the edge to `b` adds 2, or that to `a` takes 2 away: the one that is taken less
 //! ```
 //!
-//! With one node that stands for the world outside, each path is a cycle through it. Whatever is added on the edges of a
-//! spanning tree can be moved to the edges beside it without a change of any cycle's sum; the tree of greatest weight is the
-//! one whose edges are taken most. Numbers wrap around on the way and come out right at the end.
+//! With one node that stands for the world outside, each path is a cycle through it. The numbers added on the
+//! edges of a spanning tree can be moved to the edges beside it without a change of any cycle's sum; the tree
+//! of greatest weight is the one whose edges are taken most. Numbers wrap around on the way and come out
+//! right at the end.
 //!
 //! Source: Ball 1994, section 3; Ball and Larus 1996, section 3.2.
 

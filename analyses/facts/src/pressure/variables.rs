@@ -290,7 +290,8 @@ impl Context<'_> {
         live
     }
 
-    /// Operations that give a value again from what is there at each read; `None`: too many, or it cannot be.
+    /// The number of operations that compute a value again from values available at each read; `None`: too
+    /// many, or it is impossible.
     fn operations(&self, value: Value, later: &[FixedBitSet], most: u32) -> Option<u32> {
         let inst = self.function.defining(value)?;
         let cost = again(inst)?;

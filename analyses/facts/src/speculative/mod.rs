@@ -9,11 +9,11 @@
 //! Lazy code motion evaluates on no way more than before, so it stays out of ways that do not need the value. An expression
 //! that can't fault may be evaluated in vain where that happens seldom.
 //!
-//! Between an evaluation and a change of an operand the value is *there*. Of each point it is decided whether the value is there;
-//! an edge from a point where it is not to one where it is evaluates, and so does a use where it is not. That is a cut in the flow
-//! graph between the entry and all changes on one side and the uses on the other, weighted by executions; the least cut is
-//! the least number of evaluations. Of the least cuts the one nearest to the uses is taken: values wait in registers as
-//! briefly as possible.
+//! Between an evaluation and a change of an operand the value is *there*. For each point, it is decided
+//! whether the value is there; an edge from a point where it is not to one where it is evaluates, and so does
+//! a use where it is not. That is a cut in the flow graph between the entry and all changes on one side and
+//! the uses on the other, weighted by executions; the least cut is the least number of evaluations. Of the
+//! least cuts the one nearest to the uses is taken: values wait in registers as briefly as possible.
 //!
 //! Polynomial in the blocks (`cut`); exact for one expression on edge counts, whatever the graph, irreducible ones included.
 //! Does not weigh what a register costs, nor decide for several expressions together.

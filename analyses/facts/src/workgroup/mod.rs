@@ -1,16 +1,17 @@
-//! One workgroup executed side by side with what is known of its values before any launch, and the accesses of shared
-//! memory that certainly collide: one word, two threads, a write, and no barrier between.
+//! One workgroup executed side by side with the facts about its values before any launch, and the accesses of
+//! shared memory that certainly collide: one word, two threads, a write, and no barrier between.
 //!
 //! ```text
 //! tile[t] = x;  y = tile[t + 1];           thread 1 writes word 1, thread 0 reads it: a collision
 //! tile[t] = x;  barrier;  y = tile[t + 1]; none
 //! ```
 //!
-//! A thread holds a number, a sum of things without a number that are the same for all threads (`terms`), or nothing that
-//! is known. What is decided by numbers parts the threads, which meet again at the branch's post-dominator. A condition
-//! without a number that all threads share, or that all of them can meet at once (`i + t < n`), is *decided*: all take
-//! one side, loops are stayed in for two rounds, and each other decision is reversed once in a walk of its own. A condition on
-//! data hides the blocks up to its post-dominator: nothing in them is reported, their values are not known behind them.
+//! A thread holds a number, a sum of things without a number that are the same for all threads (`terms`), or
+//! an unknown value. A branch decided by numbers parts the threads, which meet again at its post-dominator. A
+//! condition without a number that all threads share, or that all of them can meet at once (`i + t < n`), is
+//! *decided*: all take one side, loops are stayed in for two rounds, and each other decision is reversed once
+//! in a walk of its own. A condition on data hides the blocks up to its post-dominator: nothing in them is
+//! reported, their values are not known behind them.
 //!
 //! Two accesses count as executed in one launch if the decisions above one of them are among those above the other. A
 //! decision whose other side waits at a barrier counts as a barrier, as do calls that are not visible and assembly. Lanes

@@ -1,7 +1,7 @@
 //! The behaviour of operations on zeros: a table, nothing is computed.
 //!
-//! Zeros of both signs count. That `0 * x` is 0 holds for floating point only where the source permits it; the table
-//! says what can be gained, the transformation asks for the permission.
+//! Zeros of both signs count. For floating point, `0 * x` is 0 only if the source permits it; the table shows
+//! the possible gain, and the transformation asks for the permission.
 //!
 //! Source: notes on AZP, section 6 (the paper names the classes and leaves the table out).
 

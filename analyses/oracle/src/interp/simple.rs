@@ -8,7 +8,7 @@ use ir::numbers;
 use ir::types::{Space, Type};
 use smol_str::SmolStr;
 
-/// A launch in a person's words. What is missing is chosen by the seed.
+/// A launch in a person's words. Missing values are chosen by the seed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaunchDescription {
     /// The lanes of one workgroup, unless the program fixes its size.

@@ -1,6 +1,6 @@
-//! Textures without texels: a value is a smooth function of the handle and the coordinates, so that neighbouring
-//! lanes get similar and different values. What a program stores is kept by handle and integer coordinates and found
-//! again by its loads and atomics.
+//! Textures without texels: a value is a smooth function of the handle and the coordinates, so that
+//! neighbouring lanes get similar and different values. A value that a program stores is kept by handle and
+//! integer coordinates and found again by its loads and atomics.
 
 use super::launch::{hash, unit};
 use ir::inst::TextureOp;

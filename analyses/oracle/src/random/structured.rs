@@ -272,8 +272,8 @@ impl Statements {
         e.b.switch_to(exit);
     }
 
-    /// `for (o = warp / 2; o > 0; o >>= 1) v = v op shuffle_xor(v, o)`, or upwards, where all lanes are; one in five lacks a
-    /// step. What it leaves is usable after the loop.
+    /// `for (o = warp / 2; o > 0; o >>= 1) v = v op shuffle_xor(v, o)`, or upwards, where all lanes are; one
+    /// in five lacks a step. Its result is usable after the loop.
     fn butterfly(&mut self, e: &mut Emitter<'_>) {
         let ty = e.exchange_type();
         let op = e.exchange_operation(ty);

@@ -117,8 +117,8 @@ pub(super) fn fill(shape: usize, rest: &[Placed]) -> Filled {
     filled
 }
 
-/// The bundle that braces hold: of the template that is named, or of the first that takes all. What is written behind a call
-/// stays there, and executes where the call does not. `None`: no template holds it.
+/// The bundle that braces hold: of the template that is named, or of the first that takes all. Instructions
+/// written behind a call stay there, and execute where the call does not. `None`: no template holds it.
 pub(super) fn braced(name: Option<&str>, content: &[Placed]) -> Option<Filled> {
     let content: Vec<Placed> = content
         .iter()

@@ -1,9 +1,10 @@
 //! A run: instructions in order, groups and their rules, limits.
 //!
-//! A group executes in order. Reading a register that an earlier instruction of the group wrote, or writing it again, is
-//! told as a violation, with the architecture's exceptions: a branch sees predicates of integer compares and moves to
-//! branch registers and `ar.pfs`; `alloc` names registers that exist at once; parallel compares of one class share
-//! targets. What did not execute because its predicate was false neither reads nor writes.
+//! A group executes in order. Reading a register that an earlier instruction of the group wrote, or writing
+//! it again, is reported as a violation, with the architecture's exceptions: a branch sees predicates of
+//! integer compares and moves to branch registers and `ar.pfs`; `alloc` names registers that exist at once;
+//! parallel compares of one class share targets. An instruction that did not execute because its predicate
+//! was false neither reads nor writes.
 
 use super::execute::Next;
 use super::float::Float;
@@ -18,7 +19,7 @@ use crate::memory::{Memory, STACK, STACK_BYTES, STACK_START};
 use crate::predictor::{Design, Laboratory};
 use isa::ia64::Reg;
 
-/// Violations that are told of one run.
+/// The most violations that are reported for one run.
 const MOST: usize = 100;
 
 /// The trace of a register's last write.

@@ -105,8 +105,8 @@ pub enum Defines {
     Resolved,
     /// The same; what came after the checkpoint is shifted in again when the history is recovered from it.
     Repaired,
-    /// This many cycles after the fetch of the compare: its value if that is known, else 0. What a recovery drops is
-    /// shifted in again.
+    /// This many cycles after the fetch of the compare: its value if that is known, else 0. Values that a
+    /// recovery drops are shifted in again.
     After(u32),
 }
 
@@ -139,7 +139,7 @@ impl Design {
     /// The design of a name: `meta`, `gshare` or `tage`, with additions behind signs of addition, as `meta+squash+pgu`.
     ///
     /// # Errors
-    /// The part that is not understood, or does not fit what stands before it.
+    /// The part that is not understood, or does not fit the part before it.
     pub fn named(name: &str) -> Result<Design, UnknownDesign> {
         let mut parts = name.split('+');
         let first = parts.next().unwrap_or_default();

@@ -8,11 +8,11 @@
 //! outcome.data      d0
 //! ```
 //!
-//! All instructions of a set read registers and memory before any of them writes; of several that set the carry, the last
-//! one wins. Data registers have 40 bits and a tag that limiting stores look at. Memory consists of what the caller
-//! placed, the file's data and a stack that grows upwards. What the sources leave open is a name in [`Settings`], and
-//! cycles are counted by the data of [`Timing`]. Everything is bounded and deterministic: what goes wrong is a [`Fault`]
-//! with its line.
+//! All instructions of a set read registers and memory before any of them writes; of several that set the
+//! carry, the last one wins. Data registers have 40 bits and a tag that limiting stores look at. Memory
+//! consists of what the caller placed, the file's data and a stack that grows upwards. Behaviour that the
+//! sources leave open has a name in [`Settings`], and cycles are counted by the data of [`Timing`].
+//! Everything is bounded and deterministic: an error is a [`Fault`] with its line.
 //!
 //! Left out: exceptions and their stack, Viterbi flags (`max2vit`, `vsl`), contention for memory, instructions of later
 //! cores. An instruction that is not simulated ends the run that reaches it.

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 /// The address that the outermost function returns to.
 const EXIT: u32 = 0xffff_fff0;
-/// Violations that are told of one run.
+/// The most violations that are reported for one run.
 const MOST: usize = 100;
 /// Registers that the conventions preserve.
 const PRESERVED: [Reg; 5] = [Reg::D(6), Reg::D(7), Reg::R(6), Reg::R(7), Reg::Mctl];

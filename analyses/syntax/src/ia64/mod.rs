@@ -8,10 +8,10 @@
 //!       br.ctop.sptk L1 ;; }
 //! ```
 //!
-//! Every statement keeps its place; comments are listed beside the statements. What can't be read is a statement too, so
-//! that what follows keeps its meaning. The parser knows nothing of instructions: one pass; nesting of expressions is
-//! limited. Behind it, [`names`] says which register or number an operand is at its place, and [`decode`] looks an
-//! instruction up in the table of `isa`.
+//! Every statement keeps its place; comments are listed beside the statements. Text that can't be read is a
+//! statement too, so that the following text keeps its meaning. The parser knows nothing of instructions: one
+//! pass; nesting of expressions is limited. Behind it, [`names`] says which register or number an operand is
+//! at its place, and [`decode`] looks an instruction up in the table of `isa`.
 //!
 //! Source: the manual of GNU `as`, chapter *IA-64 Dependent Features*; Intel, *Itanium Architecture Assembly Language
 //! Reference Guide*.

@@ -13,10 +13,10 @@ use smol_str::SmolStr;
 const DEPTH: u32 = 100;
 /// Operators of one expression in a row: a chain is a tree that is as deep as it is long.
 const CHAIN: u32 = 500;
-/// Problems that are told of one file.
+/// The most problems that are reported for one file.
 const MOST: usize = 1000;
 
-/// Never fails; what can't be read is told in the document's problems.
+/// Never fails; text that can't be read is reported in the document's problems.
 #[must_use]
 pub fn parse(text: &str) -> Document {
     let Scanned {
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         }
         self.push(start, StatementKind::Unknown);
     }
-    /// Reports what stands behind a whole statement on its line, and skips it.
+    /// Reports the text behind a whole statement on its line, and skips it.
     fn finish(&mut self) {
         if matches!(
             self.token(),

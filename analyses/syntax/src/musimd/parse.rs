@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
     }
-    /// Returns what stands before the `=` of a statement that was not understood.
+    /// Returns the names before the `=` of a statement that was not understood.
     fn guess_results(&self, from: usize) -> Vec<Name> {
         let line = self.tokens[from..]
             .iter()

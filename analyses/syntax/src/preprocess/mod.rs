@@ -41,7 +41,7 @@ pub struct IncludedFile {
 
 /// Finds what an `#include` names. The order of search is the resolver's own.
 pub trait IncludeResolver {
-    /// `from` is the path of the including file, `spec` what stands between the quotes or angles.
+    /// `from` is the path of the including file, `spec` the name between the quotes or angles.
     fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile>;
     /// `__has_include`: there is such a file, whether or not its text is needed.
     fn exists(&mut self, from: &str, spec: &str, angled: bool) -> bool {

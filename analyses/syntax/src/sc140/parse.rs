@@ -8,7 +8,7 @@ use crate::error::Problem;
 use crate::source::Span;
 use smol_str::SmolStr;
 
-/// Problems that are told of one file.
+/// The most problems that are reported for one file.
 const MOST: usize = 1000;
 
 /// Names of directives; besides those that begin with a point, and `LOOPSTARTn`, `LOOPENDn`.
@@ -20,13 +20,13 @@ const DIRECTIVES: &[&str] = &[
     "xref",
 ];
 
-/// Instructions without operands: what stands behind them on a line is another instruction.
+/// Instructions without operands: a word behind them on a line is another instruction.
 const BARE: &[&str] = &[
     "debug", "debugev", "di", "ei", "illegal", "lpmarka", "lpmarkb", "mark", "nop", "rte", "rted",
     "rts", "rtsd", "rtstk", "rtstkd", "stop", "syncio", "syncm", "trap", "wait",
 ];
 
-/// Never fails; what can't be read is told in the document's problems.
+/// Never fails; text that can't be read is reported in the document's problems.
 #[must_use]
 pub fn parse(text: &str) -> Document {
     let tokens = scan(text);

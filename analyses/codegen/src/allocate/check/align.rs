@@ -6,8 +6,8 @@
 //!                        v2 = add r3, v0                operation 0
 //! ```
 //!
-//! In order, each by the first that has its shape; one pass. What stands between the address of a spill slot and the access
-//! to it is no candidate.
+//! In order, each by the first that has its shape; one pass. Operations between the address of a spill slot
+//! and the access to it are no candidates.
 
 use super::{Checker, Violation};
 use crate::mir::{FrameOffset, Name, Operand, Operation, SpillCode, Target, Virtual};
@@ -16,8 +16,8 @@ use crate::mir::{FrameOffset, Name, Operand, Operation, SpillCode, Target, Virtu
 pub(super) type Alignment = Vec<Option<u32>>;
 
 impl<T: Target> Checker<'_, T> {
-    /// Finds the operations of a block in its rewritten form, in order. What stands between the address of a spill slot and
-    /// the access to it is no candidate.
+    /// Finds the operations of a block in its rewritten form, in order. Operations between the address of a
+    /// spill slot and the access to it are no candidates.
     pub(super) fn align(&self, block: u32) -> Result<Alignment, Violation<T::Register>> {
         let (old, new) = (
             &self.before.blocks[block as usize].operations,

@@ -16,8 +16,8 @@
 //! also be what is right and not proven, such as a counter narrower than `int` that wraps around below a wider bound: the
 //! edit is offered, and says so.
 //!
-//! Not done: functions beside the first of a module must be equal; what has more paths than a budget is not compared, and
-//! that is told. What is computed and decides nothing is not looked at.
+//! Not done: functions beside the first of a module must be equal; a function with more paths than a budget
+//! is not compared, which is reported. Values that are computed and decide nothing are not looked at.
 //!
 //! Source: Necula, *Translation Validation for an Optimizing Compiler*, PLDI 2000, section 3.
 

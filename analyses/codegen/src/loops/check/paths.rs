@@ -1,6 +1,7 @@
 //! One path of one function in terms, from the beginning of a block to a loop's header or the function's end.
 //!
-//! A branch asks what is decided of its condition; where nothing is, the path can't go on, and the condition is told.
+//! A branch asks for the decision of its condition; without one, the path can't go on, and the condition is
+//! returned.
 
 use super::shape::{Shape, may_fault};
 use super::terms::{Form, Term, Terms};
@@ -281,7 +282,7 @@ impl Walk {
     }
 }
 
-/// Text without a name of its own is told by its contents.
+/// Text without a name of its own is identified by its contents.
 fn symbol_name(function: &Function, symbol: ir::entity::Symbol) -> SmolStr {
     let data = &function.symbols[symbol];
     match &data.initial {

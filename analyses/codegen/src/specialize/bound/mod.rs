@@ -253,7 +253,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
         }
     }
 
-    /// Returns what is known of a value itself.
+    /// Returns the knowledge of a value itself.
     fn own(&self, value: Value) -> Known {
         let (stamp, known) = self.marks.known[value.0 as usize];
         if stamp == self.marks.stamp {

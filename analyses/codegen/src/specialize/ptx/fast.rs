@@ -546,7 +546,8 @@ fn decide(document: &Document<'_>, cx: &Context<'_>, folded: &Folded, at: u32) -
     Action::Keep
 }
 
-/// Returns what is left of a multiply-add of which a factor is zero, where a move would not round, flush or saturate.
+/// Returns the operation that remains of a multiply-add with a factor of zero, where a move would not round,
+/// flush or saturate.
 fn sum(
     document: &Document<'_>,
     cx: &Context<'_>,

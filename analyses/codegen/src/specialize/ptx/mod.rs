@@ -10,11 +10,12 @@
 //!                                 JOIN:
 //! ```
 //!
-//! Both paths write the same registers, so that nothing needs to be merged behind them. What is constant or a copy where
-//! the register is zero is told by `fold` on the IR, statement by statement; what is not read any more by the liveness of
-//! registers (`text`). The region is the smallest run of statements after the check that holds all of the changes, has no
-//! label that is reached from outside, and closes what it opens. `remove` takes a version back, byte for byte; `check`
-//! judges the result, knowing neither `fold` nor `text`.
+//! Both paths write the same registers, so that nothing needs to be merged behind them. `fold` finds on the
+//! IR, statement by statement, the values that are constants or copies if the register is zero; the liveness
+//! of registers (`text`) finds those that are not read any more. The region is the smallest run of statements
+//! after the check that holds all of the changes, has no label that is reached from outside, and closes what
+//! it opens. `remove` takes a version back, byte for byte; `check` judges the result, knowing neither `fold`
+//! nor `text`.
 //!
 //! Not done: motion of the check before statements that it does not need; regions with tables of branches.
 //!

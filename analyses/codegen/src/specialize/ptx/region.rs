@@ -10,7 +10,7 @@ use crate::target::ptx::machine::body::Next;
 use ir::Type;
 use syntax::ptx::{Instruction, Name, Operand, Statement, StatementKind};
 
-/// The farthest end of a region, and what stands there when it can't be copied.
+/// The farthest end of a region, and the reason why the statement there can't be copied.
 pub(super) fn limit(
     document: &Document<'_>,
     start: u32,

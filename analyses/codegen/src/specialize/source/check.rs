@@ -6,8 +6,9 @@
 //! 3. the check asks nothing but whether what is named is zero, for all lanes where it votes, and stands before both paths;
 //! 4. what is declared before the check is assigned on the fast path wherever it is on the slow one;
 //! 5. the fast path assigns nothing that the slow one does not;
-//! 6. effects at the top of the region (stores, unknown calls, ends of lanes, jumps) are on the fast path, in order, but for
-//!    stores by operators that store what is there already where what is added is made of the zero (`p[i] |= x`).
+//! 6. effects at the top of the region (stores, unknown calls, ends of lanes, jumps) are on the fast path, in
+//!    order, except for stores by operators that change nothing because their operand is computed from the
+//!    zero (`p[i] |= x`).
 //!
 //! Names are compared by spelling, those that are assigned also by the blocks that declare them.
 
@@ -517,7 +518,7 @@ fn leaves(tokens: &[Tok]) -> bool {
 /// An effect that others see.
 struct Effect {
     text: String,
-    /// `p[i] |= x` stores what is there already, where `x` is made of what is zero.
+    /// True if the store changes nothing, as `p[i] |= x` with an `x` computed from the zero.
     may_be_silent: bool,
 }
 

@@ -6,10 +6,11 @@
 //! if (!vote(m == 0)) { for (...) { x += f(i); } out = x * m; }      the copy's body is worth 20
 //! ```
 //!
-//! An instruction is found again by where its text begins: outside of the edit that is shifted, inside the two texts are
-//! aligned by their tokens (a longest common subsequence, of texts of bounded size). What was inlined is known by the
-//! places of its calls besides. A block that holds nothing known is executed as often as the static estimate has it,
-//! relative to the nearest known block above. An arm of the check counts as if it were always taken.
+//! An instruction is found again by the beginning of its text: outside of the edit that is shifted, inside
+//! the two texts are aligned by their tokens (a longest common subsequence, of texts of bounded size).
+//! Inlined instructions are identified by the places of their calls, too. A block that holds nothing known is
+//! executed as often as the static estimate has it, relative to the nearest known block above. An arm of the
+//! check counts as if it were always taken.
 
 use super::estimate::{Parts, place, within};
 use crate::specialize::frequency;

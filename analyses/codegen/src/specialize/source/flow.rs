@@ -1,12 +1,13 @@
-//! Statements in the fast path: forward, what is known before each and its shorter form; backward, which of them are
-//! still needed.
+//! Statements in the fast path: forward, the knowledge before each and its shorter form; backward, the
+//! statements that are still needed.
 //!
 //! ```text
 //! shadow := 0      float3 lit = brdf(n, l);  color += lit * shadow;   ->  (nothing)
 //! ```
 //!
-//! Forward: a loop is read with what is known before it, and again without what an iteration changes, until nothing
-//! changes; at most three times, then with nothing known of what it assigns. Backward: a loop's live variables only grow.
+//! Forward: a loop is read with the knowledge before it, and again without the variables that an iteration
+//! changes, until nothing changes; at most three times, then with nothing known of the variables that it
+//! assigns. Backward: a loop's live variables only grow.
 
 use super::Source;
 use super::effects::{Effects, mentioned};

@@ -6,8 +6,8 @@
 //!                  shadow > 0.5                ->  false
 //! ```
 //!
-//! Only the text of what changes is replaced; everything around it stays as it was written. What a macro's body brings is
-//! never taken apart. An operand is left out only where computing it has no effect.
+//! Only changed text is replaced; everything around it stays as it was written. The tokens of a macro's body
+//! are never taken apart. An operand is left out only where computing it has no effect.
 
 use super::Source;
 use super::effects::{Effects, mentioned};
@@ -601,7 +601,7 @@ impl Folder<'_> {
         )
     }
 
-    /// An operation on what is known; `base` is the operands' common type.
+    /// The result of an operation on known values; `base` is the operands' common type.
     fn binary(
         &self,
         op: BinaryOp,

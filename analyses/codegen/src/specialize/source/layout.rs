@@ -1,4 +1,4 @@
-//! Text: lines, indentation and the style of braces, so that what is written looks like what is there.
+//! Text: lines, indentation and the style of braces, so that new text looks like its surroundings.
 
 use super::Source;
 use super::flow::Edit;

@@ -14,8 +14,8 @@
 //! `fold` and `flow` make the fast path, `region` chooses the run and asks whether it may be copied, `layout` writes it,
 //! `remove` takes it back, and `check` judges the result knowing none of these.
 //!
-//! A factor without a name (`a[i] * b[i]`) is tested where the statement computes it (`operands`). What other permutations of
-//! the file read after a version stays declared and computed (`permutations`).
+//! A factor without a name (`a[i] * b[i]`) is tested where the statement computes it (`operands`). Variables
+//! that other permutations of the file read after a version stay declared and computed (`permutations`).
 //!
 //! Not done: motion of statements, versions of whole loops' iterations.
 //!

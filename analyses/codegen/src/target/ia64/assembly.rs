@@ -138,7 +138,7 @@ impl Assembly {
         count
     }
 
-    /// Adds what the unwinder is told, and where the lines come from.
+    /// Adds directives for the unwinder, and the origin of the lines.
     fn finish(&self, printed: Vec<Printed>, functions: Vec<Report>) -> Emitted {
         // The body begins behind the last instruction of the prologue, by function.
         let mut ends: FxHashMap<u32, usize> = FxHashMap::default();

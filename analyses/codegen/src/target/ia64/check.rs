@@ -15,7 +15,7 @@ use syntax::ia64::{Document, StatementKind};
 /// The difference that was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// Labels, directives or definitions differ, or what stands between two of them.
+    /// Labels, directives or definitions differ, or the instructions between two of them.
     Structure(String),
     /// An instruction is gone, or another is there.
     Instructions(String),

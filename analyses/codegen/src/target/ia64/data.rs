@@ -3,8 +3,9 @@
 //! ```text
 //! static const char *names[] = { "a", f };   .section .data.rel.ro   names: data8 names.string1, @fptr(f)
 //! ```
-//! Only what other files may name is global. What another file defines is named in the code and nothing else; a table of
-//! constants that holds addresses is written once, by whoever loads the program, and is no `.rodata` for that.
+//! Only names that other files may use are global. A symbol that another file defines is named in the code
+//! and nothing else; a table of constants that holds addresses is written once, by the program's loader, and
+//! is no `.rodata` for that.
 
 use super::symbols::{plain, reference};
 use crate::refusal::{Refusal, Refused};

@@ -5,8 +5,8 @@
 //! cycle 0: ld8   cycle 1: st8, add      { .mmi  ld8 ;;  st8  add ;; }
 //! ```
 //!
-//! The fewest slots for the three places where a group may end, kept from group to group. What no bundles hold is written
-//! without them, for the assembler.
+//! The fewest slots for the three places where a group may end, kept from group to group. Instructions that
+//! fit no bundles are written without them, for the assembler.
 
 use super::assembly::Instruction;
 use crate::target::ia64::bundle::cost::Edge;

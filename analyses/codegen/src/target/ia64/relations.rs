@@ -80,7 +80,7 @@ impl Relations {
         self.labels += 1;
     }
 
-    /// Returns true if a compare or the author told of these two themselves that they exclude each other.
+    /// Returns true if a compare or the author states directly that these two exclude each other.
     pub(crate) fn told_apart(&self, one: Guard, other: Guard) -> bool {
         self.exclude(one, other, 0)
     }
@@ -249,7 +249,7 @@ impl Relations {
         }
     }
 
-    /// Drops what is known of predicates that were written since, but for those that are still asked for.
+    /// Drops the relations of predicates that were written since, except those that are still needed.
     pub(crate) fn prune(&mut self, asked: impl Fn(Guard) -> bool) {
         let written = self.written;
         let kept = |one: Guard| written[usize::from(one.0) & 63] == one.1 || asked(one);

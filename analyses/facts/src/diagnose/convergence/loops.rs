@@ -9,7 +9,7 @@ use crate::reason::FindingReason;
 use ir::{BinaryOp, Block, Function, Inst, Op, Space, Special, Value, ValueDef};
 use std::ops::Range;
 
-/// Rounds that are not worth to be told of.
+/// The number of rounds that is not worth a finding.
 const FEW: u64 = 4;
 
 /// The branch by which the lanes of a loop with a divergent trip count leave it.

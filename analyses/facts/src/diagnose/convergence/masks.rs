@@ -96,8 +96,9 @@ pub(super) fn behind(function: &Function, block: Block) -> Block {
     }
 }
 
-/// Lanes that come here and have no bit in a constant mask: each calling lane must be named. Told where the branches on the
-/// way here tell exactly which lanes come; in a device function its callers say who does.
+/// Lanes that come here and have no bit in a constant mask: each calling lane must be named. The finding is
+/// reported if the branches on the way here determine exactly which lanes come; in a device function, its
+/// callers decide.
 pub(super) fn mask_leaves_out_callers(
     cx: &Context<'_>,
     warp: &Partial,

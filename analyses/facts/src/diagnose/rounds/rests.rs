@@ -4,7 +4,7 @@ use super::{DEPTH, below, is_same};
 use crate::diagnose::Context;
 use ir::{BinaryOp, Block, IntCondition, Op, Terminator, Value, ValueDef};
 
-/// `if (rest >= 4) { .. } else for (i = 0; i < rest; i++)`: what is left at the end of the data.
+/// `if (rest >= 4) { .. } else for (i = 0; i < rest; i++)`: the remainder at the end of the data.
 pub(in crate::diagnose) fn in_a_rest(cx: &Context<'_>, block: Block) -> bool {
     let forest = cx.forest();
     forest.around(block).any(|own| {

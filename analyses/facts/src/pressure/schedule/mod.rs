@@ -6,10 +6,11 @@
 //! a = load p; b = load p+4; s = s + a; s = s + b      early: both loads under way, 4
 //! ```
 //!
-//! Scheduled is within runs of blocks that always follow each other; an innermost loop that is such a run stands as often as a
-//! compiler copies it (`runs`). Counted is as `pressure` counts, but an index times a constant is part of the address that
-//! it is added to, and an operation that a processor has no instruction for has the words of its expansion. What a run
-//! takes is the sum of what is live at its worst point; no colours are given, so that holes between pairs are not seen.
+//! Operations are scheduled within runs of blocks that always follow each other; an innermost loop that is
+//! such a run stands as often as a compiler copies it (`runs`). Registers are counted as in `pressure`, but
+//! an index times a constant is part of the address that it is added to, and an operation that a processor
+//! has no instruction for has the words of its expansion. The registers of a run are the sum of those live at
+//! its worst point; no colours are given, so that holes between pairs are not seen.
 //!
 //! Early: a list schedule by the longest way to the end, cycle by cycle, as long as a limit is kept. Least: backwards,
 //! whatever leaves fewest words live. Both are quadratic in the operations that are ready at once in the worst case; a run of

@@ -413,7 +413,7 @@ fn members_of_unknown_types_leave_rows_alone() {
     assert!(tells(&rows("b += i;"), Code::BarrierInDivergentLoop));
 }
 
-/// A loop behind a macro of a header that is not there: what stands in its head may be what it runs over.
+/// A loop behind a macro of a header that is not there: the words in its head may be its range.
 #[test]
 fn macros_as_heads_of_loops_may_assign_what_they_name() {
     let barrier = |head: &str| {

@@ -307,7 +307,7 @@ fn wide_accesses_where_they_can_be_aligned() {
     assert!(!told(5));
 }
 
-/// A stride that nobody knows is told once an array.
+/// An unknown stride is reported once per array.
 #[test]
 fn strides_that_are_open_are_told_once() {
     let body = "int i = threadIdx.x; out[i * n] = 1; out[i * n + m] = 2; out[i * n + 2 * m] = in[i * n] + in[i * n + m];";

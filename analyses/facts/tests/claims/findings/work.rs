@@ -64,7 +64,7 @@ fn the_number_of_a_lane_in_any_width() {
     }
 }
 
-/// One division is told once, where it stands.
+/// One division is reported once, at its place.
 #[test]
 fn one_expression_is_told_once() {
     let told = |body: &str| {

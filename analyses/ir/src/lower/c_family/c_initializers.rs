@@ -4,8 +4,8 @@
 //! ```text
 //! struct { int a[2]; struct { int b, c; } in; } x = { 1, 2, .in.c = 3 };     a[0] = 1, a[1] = 2, in.c = 3, the rest 0
 //! ```
-//! A list is first resolved to pieces: a path of members and elements, and the expression that it is initialised with.
-//! What objects of static storage hold is computed of them in `static_contents`.
+//! A list is first resolved to pieces: a path of members and elements, and the expression that it is
+//! initialised with. The contents of objects of static storage are computed from them in `static_contents`.
 
 use super::context::*;
 use super::types::*;
@@ -674,7 +674,7 @@ impl Context<'_> {
     }
 }
 
-/// A string as C stores it, without the zero at its end. What was written by its number is one byte.
+/// A string as C stores it, without the zero at its end. A character written by its number is one byte.
 pub(super) fn string_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for c in text.chars() {

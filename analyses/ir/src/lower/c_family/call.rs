@@ -271,8 +271,8 @@ impl Context<'_> {
         Some(Operand::Value(self.undefined(&ty)))
     }
 
-    /// Returns true if any value of a type tells as much of types as another: a number, or a class of them. What a
-    /// lambda or a pointer to a function calls, the value says.
+    /// Returns true if all values of a type determine the same types: a number, or a class of numbers. The
+    /// callee of a lambda or of a pointer to a function depends on the value.
     fn stands_for_its_type(&self, ty: &CType) -> bool {
         match ty {
             CType::Struct(_) => self
@@ -447,8 +447,8 @@ impl Context<'_> {
     }
 }
 
-/// Returns true if nothing but template arguments decides what a function returns: none of its parameters is declared
-/// `auto`. Whether a type is told by an expression somewhere in it.
+/// Returns true if nothing but template arguments decides what a function returns: none of its parameters is
+/// declared `auto`. Returns whether an expression somewhere in a type determines it.
 pub(super) fn asks_for_types(ty: &ast::Type) -> bool {
     use ast::{TemplateArgument, TypeKind};
     fn of_argument(argument: &TemplateArgument) -> bool {

@@ -105,8 +105,8 @@ impl Context<'_> {
         RValue::scalar(ty, address)
     }
 
-    /// A function or a lambda that is kept where another may be kept, too: a value without a type of its own, the same
-    /// for the same function. Whoever calls it does not know which it is.
+    /// A function or a lambda that is kept where another may be kept, too: a value without a type of its own,
+    /// the same for the same function. A caller does not know which one it is.
     pub(super) fn held_code(&mut self, value: RValue, span: Span) -> RValue {
         let name = match &value.ty {
             _ if !value.parts.is_empty() || self.is_c() => return value,

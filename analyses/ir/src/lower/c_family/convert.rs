@@ -16,7 +16,8 @@ use syntax::c_family::ast::BinaryOp;
 impl Context<'_> {
     // -------------------------------------------------------------------------------------------- implicit conversion
 
-    /// The value converted to `to`, as an initialisation or assignment does. What does not convert becomes unknown.
+    /// The value converted to `to`, as an initialisation or assignment does. A value that does not convert
+    /// becomes unknown.
     pub fn convert(&mut self, value: RValue, to: &CType, span: Span) -> RValue {
         let to = to.value_type();
         if value.ty == *to {

@@ -1,9 +1,9 @@
 //! The environment of a unit's items: every declaration without its function bodies.
 //!
-//! An edit inside a function's body leaves the environment equal to itself, so nothing else is lowered again. Names are
-//! found by their last part; what is written before it must match the end of the declaration's scope, and among the
-//! matches those of the nearest scope come first. That accepts a little more than C++ does (a missing
-//! using-directive, for instance), never less.
+//! An edit inside a function's body leaves the environment equal to itself, so nothing else is lowered again.
+//! Names are found by their last part; the qualifiers before it must match the end of the declaration's
+//! scope, and among the matches those of the nearest scope come first. That accepts a little more than C++
+//! does (a missing using-directive, for instance), never less.
 
 use super::launches::Instantiation;
 use rustc_hash::FxHashMap;

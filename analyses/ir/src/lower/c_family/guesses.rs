@@ -1,6 +1,7 @@
-//! Values of a type that is not known: what a function returns that is not in sight, what stands for text that was not
-//! understood. They are carried as one number (or as the vector of an argument), and may be anything: a structure, a
-//! vector of any length. Made into something with several components, each of these is unknown.
+//! Values of a type that is not known: results of functions that are not in sight, and values that stand for
+//! text that was not understood. They are carried as one number (or as the vector of an argument), and may be
+//! anything: a structure, a vector of any length. Made into something with several components, each of these
+//! is unknown.
 
 use super::call::{Arg, Operand};
 use super::context::*;

@@ -1,5 +1,6 @@
-//! Kernel launches and explicit instantiations as a function's tree shows them: which kernel, with which template
-//! arguments, in blocks of which shape, given which numbers. What a local variable holds is put in its place when nothing can have changed it.
+//! Kernel launches and explicit instantiations as a function's tree shows them: which kernel, with which
+//! template arguments, in blocks of which shape, given which numbers. The value of a local variable is put in
+//! its place if nothing can have changed it.
 //!
 //! ```text
 //! const int rows = 8;  dim3 block(32, rows);  k<float, 4><<<grid, block>>>(p);     k <float, 4>, block (32, 8, 1)

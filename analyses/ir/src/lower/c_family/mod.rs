@@ -1,5 +1,5 @@
-//! CUDA C++, HLSL and C to IR. What a program means is decided here: types, overloads, templates, conversions, which
-//! names are builtins; calls of visible functions are inlined.
+//! CUDA C++, HLSL and C to IR. The meaning of a program is decided here: types, overloads, templates,
+//! conversions, builtin names; calls of visible functions are inlined.
 //!
 //! Anything that is not understood becomes `Op::Unknown` with a problem at its place, and lowering goes on. Every
 //! recursion has a depth limit, inlining has a budget, and the result depends on nothing but the arguments.

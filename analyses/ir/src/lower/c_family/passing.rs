@@ -153,7 +153,7 @@ impl StructTable {
 impl Context<'_> {
     // ---------------------------------------------------------------------------------------- callers
 
-    /// An argument, as its parameter takes it. What has no name is passed as words.
+    /// An argument, as its parameter takes it. An argument without a parameter's name is passed as words.
     pub(super) fn give(&mut self, given: &mut Given, value: &RValue, named: bool, span: Span) {
         self.here(span);
         let form = match self.structs.form(&value.ty) {

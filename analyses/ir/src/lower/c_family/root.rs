@@ -20,7 +20,7 @@ use std::sync::Arc;
 use syntax::c_family::ast::{self, FunctionBody, ItemKind, Member, ParsedItem, SpecifierSet};
 use syntax::{ItemKey, Problem, Span};
 
-/// Attempts at one function: see `context`. Each but the last adds to what is known of its variables.
+/// Attempts at one function: see `context`. Each but the last adds to the knowledge of its variables.
 const MAX_ATTEMPTS: u32 = 12;
 
 /// Lowers every function of an item that runs on the device.

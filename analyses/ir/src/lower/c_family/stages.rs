@@ -1,9 +1,9 @@
 //! Shader entry points: which functions are one, of which stage, and what their parameters hold.
 //!
-//! A stage is told from `[shader("...")]`, from `[numthreads]` and the other stage attributes, from what the
-//! configuration says, else from semantics: an output `SV_Target` makes a pixel shader, an output `SV_Position` a
-//! vertex shader, provided that every parameter has a semantic. A function named `main`, `VSMain`, `PS_Blur` and the
-//! like whose parameters all have semantics is an entry point even if its outputs say nothing.
+//! A stage is told from `[shader("...")]`, from `[numthreads]` and the other stage attributes, from the
+//! configuration, else from semantics: an output `SV_Target` makes a pixel shader, an output `SV_Position` a
+//! vertex shader, provided that every parameter has a semantic. A function named `main`, `VSMain`, `PS_Blur`
+//! and the like whose parameters all have semantics is an entry point even if its outputs say nothing.
 //!
 //! ```text
 //! [numthreads(8, 8, 1)] void f(uint3 id : SV_DispatchThreadID)     kernel, id = group id * (8, 8, 1) + thread id

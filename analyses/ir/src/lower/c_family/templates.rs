@@ -160,8 +160,9 @@ impl Context<'_> {
         }
     }
 
-    /// A template argument is a constant of the program. Types keep their arguments and are used where other blocks do
-    /// not reach: what stands for a number that is not known is computed at the entry, or is a symbol there.
+    /// A template argument is a constant of the program. Types keep their arguments and are used where other
+    /// blocks do not reach: the representative of an unknown number is computed at the entry, or is a symbol
+    /// there.
     pub(super) fn symbol_everywhere(&mut self, mut value: RValue) -> RValue {
         for part in &mut value.parts {
             *part = self.at_entry_or_symbol(*part, 0);

@@ -1,5 +1,6 @@
-//! Types that nothing in sight declares. What makes an object of one, reads it or compares it is code that is not seen:
-//! a constructor, a conversion, an operator. Whatever goes in, what comes out may differ between lanes.
+//! Types that nothing in sight declares. Code that makes, reads or compares an object of such a type is not
+//! seen: a constructor, a conversion, an operator. Whatever its operands, its results may differ between
+//! lanes.
 //!
 //! ```text
 //! Hid u(n); int a = u;            u, a: not known, `Hid(int)` may ask for threadIdx

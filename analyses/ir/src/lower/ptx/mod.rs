@@ -11,8 +11,8 @@
 //! - Scalar parameters of an entry are function parameters. Structures, and parameters whose address is taken, are
 //!   symbols in `Constant` space. `.param` variables of calls are cells by offset, never memory: the values that a call
 //!   passes stay visible.
-//! - Matrix, bulk copy and barrier-object operations are known and opaque: `Op::Asm` with the instruction as template,
-//!   their results differ between lanes. What is not known is `Op::Unknown` with a problem.
+//! - Matrix, bulk copy and barrier-object operations are known and opaque: `Op::Asm` with the instruction as
+//!   template, their results differ between lanes. An unknown operation is `Op::Unknown` with a problem.
 //!
 //! Linear in the instructions after inlining, which is limited (`MAX_INLINED` statements, `MAX_DEPTH` calls deep).
 //! Rounding modes, `.ftz`, cache operators and memory scopes are not represented; `.relaxed`, `.acquire`

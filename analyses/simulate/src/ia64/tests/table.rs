@@ -6,9 +6,10 @@
 //!                                    simulator: executed from random states
 //! ```
 //!
-//! Of every mnemonic the lines of `forms` are read by both. What the table does not list as read gets other contents, and
-//! everything that the instruction writes must stay what it was; what it does not list as written must not change. What it
-//! lists must matter for some state, but for registers that the simulator does not keep.
+//! Both read the lines of `forms` for every mnemonic. Registers that the table does not list as read get
+//! other contents, and everything that the instruction writes must stay the same; registers that it does not
+//! list as written must not change. Those that it lists must matter for some state, except registers that the
+//! simulator does not keep.
 
 mod forms;
 mod state;

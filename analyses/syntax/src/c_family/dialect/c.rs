@@ -1,7 +1,7 @@
 //! The tables of C11 on a 64-bit Unix: `long` has 64 bits. Neither a compiler nor an architecture is predefined, so that
 //! sources take their portable paths; GNU's spellings are understood all the same.
 //!
-//! Words of C++ are names here. What the standard headers declare is known without them.
+//! Words of C++ are names here. The declarations of the standard headers are known without them.
 
 use super::SpecifierWord;
 use crate::c_family::ast::SpecifierSet as S;

@@ -4,8 +4,8 @@
 //! CUDA_KERNEL_LOOP(i, n) { y = i; }   // the block is executed any number of times; `i` and `n` may be anything
 //! x = y @ z;                          // `x`, `y` and `z` may be anything behind it
 //! ```
-//! Nothing that is left out keeps what was known before: the names in it are kept (`Skipped::names`), and so are its
-//! jumps. A forgotten `;` at the end of a line leaves nothing out.
+//! Text that is left out invalidates earlier knowledge: the names in it are kept (`Skipped::names`), and so
+//! are its jumps. A forgotten `;` at the end of a line leaves nothing out.
 
 use super::Parser;
 use super::specifiers::shouting;
@@ -137,7 +137,7 @@ impl Parser<'_> {
         Some(self.macro_body(start))
     }
 
-    /// The statement behind the head of a macro that is not known, and what stands behind its `else`.
+    /// The statement behind the head of a macro that is not known, and the one behind its `else`.
     pub(super) fn macro_body(&mut self, start: usize) -> StmtKind {
         let span = self.span_from(start);
         self.unsupported(

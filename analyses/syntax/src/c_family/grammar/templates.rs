@@ -152,7 +152,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `T (*function)()`, `T (A::*member)()`: what stands in the parentheses behind a type is a declarator.
+    /// `T (*function)()`, `T (A::*member)()`: the parentheses behind a type contain a declarator.
     fn pointer_follows(&self) -> bool {
         match self.nth(2) {
             T::Star | T::And | T::AndAnd => true,

@@ -1,8 +1,8 @@
 //! Limits on the cost of expansions and included files, and the report that a limit was met.
 //!
-//! The main file's macros have a budget of their own, so that no header takes it away. What headers give is cut where it
-//! has too many tokens or takes too many expansions: the brackets that are open there are closed, macros are defined as
-//! before, and the main file goes on.
+//! The main file's macros have a budget of their own, so that no header takes it away. The tokens of headers
+//! are cut if they are too many or take too many expansions: the brackets that are open there are closed,
+//! macros are defined as before, and the main file goes on.
 
 use super::{Limits, OutToken, Place, Preprocessor, problem};
 use crate::c_family::token::TokenKind as T;
@@ -154,8 +154,8 @@ impl Preprocessor<'_> {
         self.limit_at(instance, span, message);
     }
 
-    /// A limit that was reached while a file was read. In an included file it is told where the main file includes it,
-    /// too: that is what the reader looks at.
+    /// A limit that was reached while a file was read. In an included file, it is reported at the place where
+    /// the main file includes it, too, which the reader sees.
     pub(in crate::preprocess) fn limit_at(&mut self, instance: u32, span: Span, message: String) {
         let file = self.file_of(instance);
         let mut main = None;

@@ -5,8 +5,8 @@
 //! ->  int i_again = i; asm volatile("" : "+r"(i_again));  const float w_again = weights[i_again];  sum *= w_again;
 //! ```
 //!
-//! The statement of assembly has no instruction: of what it gives a compiler knows nothing, so that it neither keeps the first
-//! value nor computes the second one early. HLSL has nothing of the kind.
+//! The statement of assembly has no instruction: a compiler knows nothing of its result, so that it neither
+//! keeps the first value nor computes the second one early. HLSL has no such statement.
 
 use super::super::flow::Edit;
 use super::expression::{Hidden, Reads};

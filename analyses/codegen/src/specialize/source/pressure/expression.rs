@@ -39,7 +39,7 @@ pub(in super::super) struct Reads {
     pub(in super::super) written: Option<SmolStr>,
 }
 
-/// An operand of which a compiler is told nothing.
+/// An operand that is hidden from a compiler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Hidden {
     pub(super) span: Span,

@@ -11,7 +11,7 @@
 //!
 //! Lanes are outside of its view. Values that depend on who else is there are refused before.
 //!
-//! Shares no code with the transformation; what a call does it is told.
+//! Shares no code with the transformation; the effects of a call are an input.
 
 mod expressions;
 

@@ -265,7 +265,7 @@ pub fn plan(
     })
 }
 
-/// The statement with what is known of it.
+/// The statement and the facts about it.
 struct Subject<'s> {
     id: VarId,
     moved: graph::Subject,

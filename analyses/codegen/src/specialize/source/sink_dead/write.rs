@@ -1,4 +1,4 @@
-//! The text of the copies, of the flag, and what is left where the statement stood.
+//! The text of the copies, of the flag, and of the remainder at the statement's place.
 
 use super::super::emit::full_span;
 use super::super::flow::Edit;
@@ -231,7 +231,7 @@ impl Writer<'_> {
         (cut, String::new())
     }
 
-    /// The end of what stands in front of a statement in its block.
+    /// The end of the text in front of a statement in its block.
     fn floor(&self, stmt: Span) -> u32 {
         let Some(block) = self.block_around(stmt) else {
             return stmt.start;

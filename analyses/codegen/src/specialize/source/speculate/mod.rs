@@ -15,7 +15,8 @@
 //! sums wrap or are of floats. `super::graph` is the text with the paths that lanes took, `facts::speculative` finds the places of
 //! fewest evaluations, `write` makes the edits, and the judge of `sink_dead` executes both texts on symbols.
 //!
-//! An inner loop or a `switch` counts as a whole: what stands in it stays. What is evaluated under `&&`, `||` or `?:` stays, too.
+//! An inner loop or a `switch` counts as a whole: evaluations in it stay. Those under `&&`, `||` or `?:`
+//! stay, too.
 //!
 //! Source: Gupta, Berson, Fang, *Path Profile Guided Partial Dead Code Elimination Using Predication*, PACT 1997, Figure 11.
 

@@ -201,8 +201,8 @@ fn assign(block: &Block, cycles: &mut Vec<u32>, at: usize, last: u32, best: &mut
     }
 }
 
-/// Small blocks: what is said to be proved is the least of all; every choice gives a schedule that passes and is no worse
-/// than the list's; more choice is never worse.
+/// Small blocks: a schedule that is said to be proved is the least of all; every choice gives a schedule that
+/// passes and is no worse than the list's; more choice is never worse.
 #[test]
 fn small_blocks_have_the_fewest_nops_of_all() {
     let mut generator = StdRng::seed_from_u64(5);

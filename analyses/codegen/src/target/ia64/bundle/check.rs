@@ -115,7 +115,7 @@ pub struct Block<'a> {
     pub cycles: &'a [u32],
 }
 
-/// Instructions that are only entered at their start, from one label to the next, and what is known of them.
+/// Instructions that are only entered at their start, from one label to the next, and the facts about them.
 #[derive(Debug)]
 pub struct Region<'a> {
     insts: Vec<&'a Inst>,

@@ -14,8 +14,8 @@ use super::template::{Shape, Slot};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-/// Part of a bundle that belongs to the group: `slots[k]` is what stands in slot `from + k`; a long instruction stands in
-/// slot 1 and 2 stays empty.
+/// Part of a bundle that belongs to the group: `slots[k]` is the instruction in slot `from + k`; a long
+/// instruction stands in slot 1 and 2 stays empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
     pub shape: Shape,

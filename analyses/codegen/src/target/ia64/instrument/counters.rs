@@ -25,7 +25,7 @@ pub enum FlowPart {
     Edge(usize),
 }
 
-/// A branch, with what is known of it.
+/// A branch and the facts about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BranchRow {
     /// From 1.

@@ -23,7 +23,7 @@ pub(super) enum Tie {
     None,
     /// A directive names it.
     Named,
-    /// A region begins with it: what stands in front and behind stays there.
+    /// A region begins with it: instructions stay in front of it or behind it.
     Region,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Code {
     pub beside: Option<String>,
     pub below: Vec<String>,
     pub bundle: Option<u32>,
-    /// The end of what stands in front belongs to its text.
+    /// The end of the text in front belongs to its text.
     pub joined: bool,
     /// The label that a branch goes to.
     pub target: Option<SmolStr>,

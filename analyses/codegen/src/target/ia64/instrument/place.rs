@@ -48,7 +48,7 @@ pub(super) struct Places<'a> {
     pub depth: Vec<u32>,
 }
 
-/// Executions that are guessed of what stands in so many loops.
+/// The guessed executions of a block in so many loops.
 pub(super) fn executions(depth: u32) -> u64 {
     10u64.pow(depth.min(6))
 }

@@ -4,7 +4,8 @@
 //! { .mib  .save rp, r33  mov r33 = b0 ...      one step: braces, template, directive and instruction
 //! ```
 //!
-//! One pass over the statements, then one over the comments. What is not understood well enough to be moved is refused.
+//! One pass over the statements, then one over the comments. Code that is not understood well enough to be
+//! moved is refused.
 
 use super::flow::flow;
 use super::function::{Code, Frame, Function, Source, Step, StepKind, Tie};

@@ -8,12 +8,13 @@
 //! br.ctop b1              counts, rotates r32.., f32.. and p16.., as the manual says
 //! ```
 //!
-//! A value is 64 bits and the mark of a failed speculative load (NaT). What an operation that is not computed returns is one
-//! of all functions of its operands: code that is right for each of them gives the same values, and code that is wrong does
-//! not, except by accident. Accesses that the source promises to be apart go to different memories; those that may meet go to
-//! one, where the addresses decide. Conditions are computed, or chosen by a script (`Truth`). Speculative loads fail and
-//! entries of advanced loads are lost now and then. Blocks whose cycles are decided are watched for dependences within a
-//! group. Stops: after so many operations.
+//! A value is 64 bits and the mark of a failed speculative load (NaT). The result of an operation that is not
+//! computed is a random function of its operands: code that is right for each of them gives the same values,
+//! and code that is wrong does not, except by accident. Accesses that the source promises to be apart go to
+//! different memories; those that may meet go to one, where the addresses decide. Conditions are computed, or
+//! chosen by a script (`Truth`). Speculative loads fail and entries of advanced loads are lost now and then.
+//! Blocks whose cycles are decided are watched for dependences within a group. Stops: after so many
+//! operations.
 //!
 //! Does not round numbers, raise exceptions or know of times; calls change what they may change, but no memory.
 //!

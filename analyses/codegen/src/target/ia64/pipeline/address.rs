@@ -221,9 +221,10 @@ const OPERATIONS: usize = 400;
 /// Blocks between two of them.
 const BETWEEN: usize = 64;
 
-/// Expresses regular forms in what registers hold further up in front of the loop: those of two pointers that start
-/// from one become comparable. Goes from block to block that all ways lead through, over loops and branches between them.
-/// What is written there and is no linear form is a term of its own from there on; equal extensions are equal terms.
+/// Expresses regular forms in registers as they are further up in front of the loop: those of two pointers
+/// that start from one become comparable. Goes from block to block that all ways lead through, over loops and
+/// branches between them. A value written there that is no linear form is a term of its own from there on;
+/// equal extensions are equal terms.
 pub(super) fn from_above(
     function: &Function,
     region: &Region,

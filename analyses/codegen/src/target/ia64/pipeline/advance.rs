@@ -15,13 +15,13 @@
 //! and has no other writer. Where an exit may be taken in front of one it is `ld.sa`, which runs ahead of the exits as well;
 //! so it is where its address comes from a load that is not checked yet, and may lead anywhere.
 //!
-//! *What runs ahead with it*: sums and the like of its own iteration. What reads such a value of an earlier iteration stands
-//! behind the check of that: unlike a fault, a change leaves no mark in a value.
+//! *What runs ahead with it*: sums and the like of its own iteration. An operation that reads such a value of
+//! an earlier iteration stands behind the check of that: unlike a fault, a change leaves no mark in a value.
 //!
-//! *Recovery* executes the load and all that runs ahead with it once more, in the same registers, then what is left of the
-//! check's cycle, and goes on with the next. Other advanced loads that its addresses lead to are advanced once more, and
-//! checked behind it. A check stands in front of every later store that its loads may not pass, so that it finds what was
-//! there.
+//! *Recovery* executes the load and all that runs ahead with it once more, in the same registers, then the
+//! rest of the check's cycle, and goes on with the next. Other advanced loads that its addresses lead to are
+//! advanced once more, and checked behind it. A check stands in front of every later store that its loads may
+//! not pass, so that it finds the old contents.
 //!
 //! An advanced load and its check name one physical register: the table of advanced loads is asked by that, so that rotation
 //! in between does not matter, and an entry that an earlier use of the register left is replaced by its load's own. The table

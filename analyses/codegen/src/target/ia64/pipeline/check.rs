@@ -6,12 +6,13 @@
 //! ->  (p16) ld4 r32 = [p], 4  (p17) st4 [q] = r33, 4  br.ctop  three rounds, with LC = 1 and EC = 2: the same
 //! ```
 //!
-//! Both are interpreted on random numbers (`interpret`) from the function's entry: whenever control comes to the loop, it is
-//! followed through the loop as it was and, from the same state, through what stands in its place, up to the same block
-//! behind it. What is compared: that block, registers that may be read there, memory with the order of volatile accesses,
-//! and that no access is one that the loop would not have done, except speculative loads. Runs go on until all numbers of
-//! rounds up to the stages and some more were seen, or `RUNS` or `OPERATIONS` are over. A group of the kernel must not have a dependence that
-//! the architecture forbids (as it happens), nor ask for more slots and units than the machine has.
+//! Both are interpreted on random numbers (`interpret`) from the function's entry: whenever control comes to
+//! the loop, it is followed through the loop as it was and, from the same state, through the code in its
+//! place, up to the same block behind it. The comparison covers that block, registers that may be read there,
+//! memory with the order of volatile accesses, and that no access is one that the loop would not have done,
+//! except speculative loads. Runs go on until all numbers of rounds up to the stages and some more were seen,
+//! or `RUNS` or `OPERATIONS` are over. A group of the kernel must not have a dependence that the architecture
+//! forbids (as it happens), nor ask for more slots and units than the machine has.
 //!
 //! Does not know latencies, which the processor waits for. A run in which the source's own promises are broken (accesses that
 //! are not aligned, iterations that meet where it says that they don't) says nothing. See `Unchecked` for loops of which
@@ -274,8 +275,8 @@ impl Checker<'_> {
         Ok(Ok(()))
     }
 
-    /// Follows the loop and what stands in its place, and returns the block to which it leaves. `None`: it does not, or breaks
-    /// promises of the source.
+    /// Follows the loop and the code in its place, and returns the block to which it leaves. `None`: it does
+    /// not, or breaks promises of the source.
     fn execution(
         &self,
         seed: u64,

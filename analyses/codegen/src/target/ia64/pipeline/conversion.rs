@@ -6,11 +6,12 @@
 //! b2: st y = x; b3: ...             (q) st y = x under q = 0; exit if s; i = 1: the same
 //! ```
 //!
-//! Both are interpreted (`interpret`) on registers of random numbers, with the truth of each comparison as a script says; scripts
-//! are tried in order, up to `PATHS`, then at random. An iteration begins with any state, so that one that goes around is
-//! compared where it does; a loop that was turned is followed from its entry to its end. What is compared: the exit, the
-//! registers that may be read behind it or by the next iteration, memory, and the addresses that were accessed. Stops:
-//! scripts are counted, and a path that comes to the loop's start too often is given up.
+//! Both are interpreted (`interpret`) on registers of random numbers, with the truth of each comparison as a
+//! script says; scripts are tried in order, up to `PATHS`, then at random. An iteration begins with any
+//! state, so that one that goes around is compared where it does; a loop that was turned is followed from its
+//! entry to its end. The comparison covers the exit, the registers that may be read behind it or by the next
+//! iteration, memory, and the addresses that were accessed. Stops: scripts are counted, and a path that comes
+//! to the loop's start too often is given up.
 //!
 //! Does not look at groups or times, and tells nothing of a loop that holds an operation without a meaning here.
 //!

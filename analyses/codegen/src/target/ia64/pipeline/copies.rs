@@ -6,11 +6,11 @@
 //! q = p; p = q + 4; st4 [q] = x    p = p + 4; st4 [p of the iteration before] = x, which is st4 [p] = x, 4
 //! ```
 //!
-//! A copy goes where its target has no other writer in the loop, and what it copies is not written again behind it in its
-//! iteration. Who reads the target reads the source, as many iterations earlier. What the target holds in front of the loop
-//! is what the source had so many iterations before the first; where two registers would have to be that, what makes the
-//! source is done once more in the place of the copy, and one of the two is copied from each.
-//! Every step takes out one copy, so it ends.
+//! A copy is removed if its target has no other writer in the loop, and its source is not written again
+//! behind it in its iteration. Readers of the target read the source, as many iterations earlier. The
+//! target's value in front of the loop is the source's, so many iterations before the first; if that would
+//! take two registers, the operation that makes the source is repeated in the place of the copy, and one of
+//! the two registers is copied from each. Every step takes out one copy, so it ends.
 //!
 //! Source: Rau, *Iterative Modulo Scheduling*, 1996, section 2.1: rotating registers make a value of any earlier iteration
 //! nameable.

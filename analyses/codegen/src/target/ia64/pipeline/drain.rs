@@ -66,7 +66,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// Returns what is left of the iterations under way: item and round, in order.
+    /// Returns the remaining operations of the iterations under way: item and round, in order.
     fn left(&self) -> Vec<(u32, u32)> {
         let mut out = Vec::new();
         for round in 1..self.schedule.stages().saturating_sub(self.known()) {
@@ -119,7 +119,8 @@ impl Kernel<'_> {
         }
     }
 
-    /// The longest way through the dependences of what is left, with what the kernel's last rounds issued under way.
+    /// The longest way through the dependences of the remaining operations, with those under way that the
+    /// kernel's last rounds issued.
     fn longest(&self) -> u32 {
         let Kernel { view, schedule, .. } = self;
         let ii = i64::from(schedule.ii);

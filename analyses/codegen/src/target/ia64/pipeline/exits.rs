@@ -314,9 +314,9 @@ impl Planner<'_> {
         (fits && !changed).then(|| (item.clone(), first))
     }
 
-    /// Returns what was left of `V` behind so many exits, in the chain of unconditional compares. Behind all of them
-    /// that is no
-    /// `V'`, which is true from the start: what is under it would run for the iteration in front of the first, too.
+    /// Returns the part of `V` behind so many exits, in the chain of unconditional compares. Behind all of
+    /// them that is no `V'`, which is true from the start: operations under it would execute for the
+    /// iteration in front of the first, too.
     fn reached(&mut self, passed: usize) -> Virtual {
         if let Some(&known) = self.passed.get(&passed) {
             return known;

@@ -6,10 +6,11 @@
 //! and r(32+n+s+1) in that stage of the next one
 //! ```
 //!
-//! A value owns a register from its first write to its last read; two values may have references that differ by d if the
-//! life of one, d intervals later, ends before the other begins or the other way round. First fit in order of their starts.
-//! What the loop finds is put where the iteration before the first would have left it; what is read behind it is where the
-//! last iteration left it, `stages` rotations later, or where the code behind the kernel puts it.
+//! A value owns a register from its first write to its last read; two values may have references that differ
+//! by d if the life of one, d intervals later, ends before the other begins or the other way round. First fit
+//! in order of their starts. Initial values are put where the iteration before the first would have left
+//! them; values read behind the loop are where the last iteration left them, `stages` rotations later, or
+//! where the code behind the kernel puts them.
 //!
 //! Source: Rau, Lee, Tirumalai and Schlansker, *Register allocation for software pipelined loops*, 1992.
 
@@ -417,7 +418,8 @@ impl Kernel<'_> {
         Some(())
     }
 
-    /// Returns what stands in front of the kernel, and how many iterations it leaves to the loop's own code at `start`.
+    /// Returns the operations in front of the kernel, and the number of iterations that it leaves to the
+    /// loop's own code at `start`.
     fn before(
         &self,
         function: &mut Function,

@@ -153,7 +153,8 @@ pub struct Request {
     pub unknown: Option<SmolStr>,
 }
 
-/// The same with a request for each loop, by the places of its operations; nothing is looked at or told of others.
+/// The same with a request for each loop, by the places of its operations; other loops are neither looked at
+/// nor reported.
 pub fn pipeline_each(
     function: &mut Function,
     machine: &Epic,

@@ -5,9 +5,10 @@
 //! s += a[i] * b[i], interval 2, memory after 150 cycles:      lfetch.nt1 [f], 8      f starts as a + 8 * 75
 //! ```
 //!
-//! A stream is what accesses whose addresses differ by less than a line have in common; it has one `lfetch` in an iteration
-//! of the kernel. An address that is loaded, or that does not move, is no stream: the author prefetches through `p[k[i + 75]]`
-//! by hand. What is asked for behind the last element is not needed, and faults nothing.
+//! A stream is a set of accesses whose addresses differ by less than a line; it has one `lfetch` in an
+//! iteration of the kernel. An address that is loaded, or that does not move, is no stream: the author
+//! prefetches through `p[k[i + 75]]` by hand. Lines prefetched behind the last element are not needed, and
+//! cause no fault.
 //!
 //! An `lfetch` takes the slot and the port of a load, so that the interval may grow: it is done where it is asked for.
 //!

@@ -89,7 +89,7 @@ impl Found {
     }
 }
 
-/// An iteration and what is known of it.
+/// An iteration and the facts about it.
 #[derive(Clone)]
 pub(super) struct Form {
     pub(super) given: Loop,
@@ -113,7 +113,7 @@ impl Form {
         }
         Form::known(function, region, body, given)
     }
-    /// Returns what is known of an iteration.
+    /// Returns the facts about an iteration.
     fn known(
         function: &Function,
         region: &Region,

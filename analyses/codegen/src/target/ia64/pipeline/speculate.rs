@@ -13,18 +13,20 @@
 //! type, and what it writes rotates and has no other writer. A step of its address runs ahead with it: where nothing else
 //! reads the address, in the loop or behind it, the step needs no operation of its own.
 //!
-//! *What runs ahead with it*: sums and the like that read what it brings, in its iteration or later ones. A failed load
-//! marks them all (NaT). Every such value that something else reads, or a later iteration, or what stands behind the loop,
-//! has a check at the place of its operation, under the predicate of the exits in front of it.
+//! *What runs ahead with it*: sums and the like that read its result, in its iteration or later ones. A
+//! failed load marks them all (NaT). Every such value that another operation, a later iteration or code
+//! behind the loop reads has a check at the place of its operation, under the predicate of the exits in front
+//! of it.
 //!
-//! *Recovery* executes the value's speculative operations of its own iteration once more, as they stand in the program, in
-//! the same registers: no rotation lies between the check and it. What they read is kept until then. A value of an earlier
-//! iteration has been checked: checks that read one stand behind its check. Everything else that reads a checked value
-//! stands behind its check, and a store that must not pass a load must not pass its checks, so that the load finds again
-//! what it would have found. The check is the first of its cycle: going back to the cycle's start repeats nothing but
-//! checks. An address that was stepped since is taken back by as many steps as the schedule has executed by then.
-//! So behind its check every value is what it would have been, by induction over iterations; and a load is
-//! executed again only where its iteration happens and its exits were not taken, so it faults only where it would have.
+//! *Recovery* executes the value's speculative operations of its own iteration once more, as they stand in
+//! the program, in the same registers: no rotation lies between the check and it. Their operands are kept
+//! until then. A value of an earlier iteration has been checked: checks that read one stand behind its check.
+//! Everything else that reads a checked value stands behind its check, and a store that must not pass a load
+//! must not pass its checks, so that the load finds again the value that it would have found. The check is
+//! the first of its cycle: going back to the cycle's start repeats nothing but checks. An address that was
+//! stepped since is taken back by as many steps as the schedule has executed by then. So behind its check
+//! every value is the same as without speculation, by induction over iterations; and a load is executed again
+//! only where its iteration happens and its exits were not taken, so it faults only where it would have.
 //!
 //! Stores never move, and loads with a volatile access, or a value that lives in one register don't either.
 //!
@@ -170,8 +172,8 @@ fn written(given: &Loop) -> FxHashMap<Virtual, (u32, usize)> {
     out
 }
 
-/// Returns true if everything that the item at `at` reads and writes is of its iteration, or never changes. What it
-/// reads must not be written again behind it: recovery reads it later.
+/// Returns true if everything that the item at `at` reads and writes is of its iteration, or never changes.
+/// Its operands must not be written again behind it: recovery reads them later.
 fn rotates(given: &Loop, written: &FxHashMap<Virtual, (u32, usize)>, at: usize) -> bool {
     let item = &given.items[at];
     let operation = &item.operation;
@@ -291,7 +293,7 @@ pub(super) fn speculated(
     out
 }
 
-/// The loads, and what runs ahead with them; what stands at the places `behind` does not.
+/// The loads, and the operations that run ahead with them; those at the places `behind` do not.
 pub(super) fn chosen(
     function: &Function,
     given: &Loop,

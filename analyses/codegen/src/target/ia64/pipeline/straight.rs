@@ -5,10 +5,11 @@
 //! b1: ld1 c = [s]; cmp p = c, 0; (p) br ... | b2: cmp q = c, 200; (q) br ... | b3: add s = s, 1; br b1         4 cycles
 //! ```
 //!
-//! Within a block operations issue as soon as what they read is there and units let them; a block that ends in a branch ends its
-//! cycle. What is read as another block, or the iteration before, left it is waited for. A block that only some iterations execute
-//! counts for its share. The second of two iterations is the answer. That registers are shared makes real code wait a little
-//! longer; nothing is said of caches and of branches that are predicted wrong.
+//! Within a block, operations issue as soon as their operands are available and units permit it; a block that
+//! ends in a branch ends its cycle. Values that another block, or the iteration before, left are waited for.
+//! A block that only some iterations execute counts for its share. The second of two iterations is the
+//! answer. Real code waits a little longer because registers are shared; caches and mispredicted branches are
+//! not considered.
 
 use super::depend::latency;
 use crate::machine::epic::Epic;

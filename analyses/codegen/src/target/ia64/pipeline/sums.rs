@@ -155,7 +155,7 @@ fn carries(given: &Loop, at: usize, name: Virtual) -> bool {
     own.iter().filter(|(_, one)| *one == name).count() == 1
 }
 
-/// Returns true if nothing but the chain and what stands behind the loop reads what it writes.
+/// Returns true if nothing but the chain and the code behind the loop reads its result.
 fn is_private(given: &Loop, items: &[usize]) -> bool {
     let written: Vec<Virtual> = items
         .iter()

@@ -1,5 +1,6 @@
-//! Calls and returns by the conventions: a slot an argument, integers in the output registers, floating-point values in
-//! `f8` to `f15`, what is left on the memory stack behind the callee's scratch area; results in `r8` and `f8`.
+//! Calls and returns by the conventions: a slot an argument, integers in the output registers, floating-point
+//! values in `f8` to `f15`, the others on the memory stack behind the callee's scratch area; results in `r8`
+//! and `f8`.
 
 use super::super::symbols::reference;
 use super::{Selector, put};

@@ -5,9 +5,10 @@
 //!                          %r2 is read in each iteration                            ten times the cost
 //! ```
 //!
-//! At the place where most is live, the value goes that is live at most crowded places for what its accesses cost, those in
-//! loops counted tenfold a level. Its live range is split: it stays in a register where there is room, in whole loops too. Each
-//! step takes a value from those that may go, so that the steps end. What is live is kept up to date ([`super::places`]).
+//! At the place where most is live, the value goes that is live at most crowded places relative to the cost
+//! of its accesses, those in loops counted tenfold a level. Its live range is split: it stays in a register
+//! where there is room, in whole loops too. Each step takes a value from those that may go, so that the steps
+//! end. Liveness is kept up to date ([`super::places`]).
 
 use super::homes::{Home, Slots};
 use super::places::Places;

@@ -1,6 +1,6 @@
-//! A body whose values fit a number of registers, by the allocators of Sampaio et al. (TOPLAS 2013, section 4): linear scan
-//! that spills everywhere to local memory, and the same with the spill code rewritten by what is known of the values; and by
-//! ours, [`super::spare`].
+//! A body whose values fit a number of registers, by the allocators of Sampaio et al. (TOPLAS 2013, section
+//! 4): linear scan that spills everywhere to local memory, and the same with the spill code rewritten by the
+//! facts about the values; and by ours, [`super::spare`].
 //!
 //! The choice of the spilled values' homes and code belongs to [`super::homes`].
 

@@ -6,10 +6,10 @@
 //! add.s32 %r9, %r8, %r1;               ld.volatile.shared.b32 %k0, [slot]; add.s32 %r9, %r8, %k0;
 //! ```
 //!
-//! One value a step, as [`super::crowd`] chooses it. Uniform values and uniform parts of affine ones take one slot a warp, others
-//! a column of one word a thread where the size of the workgroup is known. Accesses are volatile, or the assembler would
-//! keep the value in a register all the same. What the assembler makes of it, it alone can tell: a caller tries
-//! several numbers of steps.
+//! One value a step, as [`super::crowd`] chooses it. Uniform values and uniform parts of affine ones take one
+//! slot a warp, others a column of one word a thread where the size of the workgroup is known. Accesses are
+//! volatile, or the assembler would keep the value in a register all the same. Only the assembler itself can
+//! tell the result: a caller tries several numbers of steps.
 //!
 //! Parameters and constants are left alone: an instruction reads them where they lie.
 //!
@@ -43,7 +43,7 @@ pub struct Workgroup {
     pub assumed: Option<[u32; 3]>,
 }
 
-/// A kernel and what is known of it.
+/// A kernel and the facts about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel<'a> {
     pub tree: &'a PtxFunction,
@@ -205,7 +205,8 @@ impl<'a> Parking<'a> {
         }
     }
 
-    /// The function with what is parked so far. The assembler is told not to unroll the loops of these labels.
+    /// The function with the values parked so far. The assembler is told not to unroll the loops of these
+    /// labels.
     #[must_use]
     pub fn made(&self, rolled: &[u32]) -> Made {
         let mut function = self.crowd.function.clone();

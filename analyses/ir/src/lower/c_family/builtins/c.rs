@@ -423,7 +423,7 @@ pub fn named_type(name: &str) -> Option<CType> {
     })
 }
 
-/// Returns true if a header that is not found declares nothing but what is known, or what is not computation.
+/// Returns true if a header that is not found declares only known names, or none that matter to computation.
 pub fn is_known_header(spec: &str) -> bool {
     let stem = spec.strip_suffix(".h").unwrap_or(spec);
     matches!(

@@ -1,4 +1,4 @@
-//! Broken text: what is said, where parsing goes on, and what survives.
+//! Broken text: the problems, the place where parsing goes on, and the parts that survive.
 
 use super::check;
 use crate::c_family::Dialect::{Cuda, Hlsl};

@@ -15,7 +15,7 @@ const TEMPLATES: [&str; 24] = [
     "mmf", "mmf;", "mib", "mib;", "mbb", "mbb;", "bbb", "bbb;", "mmb", "mmb;", "mfb", "mfb;",
 ];
 
-/// Checks that the template of a bundle exists and that each of its slots takes what stands there.
+/// Checks that the template of a bundle exists and that each of its slots takes the instruction there.
 pub(super) fn bundle(
     number: u32,
     template: &str,

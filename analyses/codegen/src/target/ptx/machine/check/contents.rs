@@ -177,7 +177,7 @@ impl Contents {
             !all.is_empty()
         });
     }
-    /// Forgets what is said with registers of the original that are not needed any more.
+    /// Forgets statements about registers of the original that are not needed any more.
     pub(super) fn keep(&mut self, needed: impl Fn(Register) -> bool) {
         self.0.retain(|storage, all| {
             if matches!(storage, Storage::Original(register) if !needed(*register)) {

@@ -18,7 +18,7 @@ struct Variable {
     align: i64,
 }
 
-/// The new variables of an output, and what is known of all accesses to them.
+/// The new variables of an output, and the facts about all accesses to them.
 pub(super) struct Area {
     variables: Vec<Variable>,
     /// Lines of the output that are inserted for sure.

@@ -376,8 +376,8 @@ impl<'a, 't> Walk<'a, 't> {
         })
     }
 
-    /// Returns true where all lanes of a warp come together to a line of the output: what is said of the original's line in front of it, or
-    /// behind it, in the same block.
+    /// Returns true if all lanes of a warp come together to a line of the output: that is known of the
+    /// original's line in front of it, or behind it, in the same block.
     fn together(&self, at: u32) -> bool {
         let of = |at: &u32| self.pairs[*at as usize];
         let ends = |at: &u32| self.after.lines[*at as usize].label.is_some();

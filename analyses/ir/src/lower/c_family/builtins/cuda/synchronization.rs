@@ -1,10 +1,11 @@
 //! Barriers in two steps, pipelines, and copies that complete later.
 //!
-//! Between `arrive` and `wait` a thread goes on while others may still be before their `arrive`, or already behind their
-//! `wait`: neither separates the phases of a workgroup as a whole barrier does. So `arrive` is a fence, and `wait` a barrier
-//! with a count of threads, at which threads wait and which proves nothing about shared memory. How many threads a
-//! `cuda::barrier` expects is said at run time; taken for the waiting is the whole workgroup. A copy reads and writes when it is
-//! issued, as one of the possible orders, beside a call that says that its effects may come later.
+//! Between `arrive` and `wait` a thread goes on while others may still be before their `arrive`, or already
+//! behind their `wait`: neither separates the phases of a workgroup as a whole barrier does. So `arrive` is a
+//! fence, and `wait` a barrier with a count of threads, at which threads wait and which proves nothing about
+//! shared memory. The number of threads that a `cuda::barrier` expects is given at run time; the whole
+//! workgroup is assumed to wait. A copy reads and writes when it is issued, as one of the possible orders,
+//! beside a call that says that its effects may come later.
 
 use super::Call;
 use super::groups::block_size;

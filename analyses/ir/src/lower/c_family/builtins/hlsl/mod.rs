@@ -3,8 +3,9 @@
 //! attributes, legacy sampling, ray tracing, mesh shading).
 //!
 //! Component-wise intrinsics broadcast scalars and truncate to the shortest vector; integer operands of float
-//! functions become `float`. What an intrinsic writes through `out` parameters is stored at the arguments' places.
-//! Source: Microsoft's HLSL intrinsic reference and the DirectX specifications of shader models 6.0 to 6.8.
+//! functions become `float`. Results that an intrinsic writes through `out` parameters are stored at the
+//! arguments' places. Source: Microsoft's HLSL intrinsic reference and the DirectX specifications of shader
+//! models 6.0 to 6.8.
 
 mod bits;
 pub mod extensions;
