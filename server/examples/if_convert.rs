@@ -4,9 +4,10 @@
 //! cargo run --release -p lockstep-server --example if_convert [-- KERNELS [MACHINE]]
 //! ```
 //!
-//! Each kernel is emitted for `itanium2` as it is and with `--if-convert`, loops not pipelined, and both are simulated with the caches
-//! and the predictor of `simon2001`, or of the machine that is named. What is left out has no branch that gains by the estimate. Both
-//! leave the same memory and result, or the run ends.
+//! Each kernel is emitted for `itanium2` as it is and with `--if-convert`, loops not pipelined, and both are
+//! simulated with the caches and the predictor of `simon2001`, or of the machine that is named. Kernels
+//! without a branch that gains by the estimate are left out. Both leave the same memory and result, or the
+//! run ends.
 
 use codegen::machine;
 use codegen::target::ia64::emit::{Options, emit};

@@ -4,10 +4,10 @@
 //! cargo run --release -p lockstep-server --example skipped_loads [-- MACHINE]
 //! ```
 //!
-//! Each program has a trigger `t`, which is zero in 95 of 100 elements of its training input and in 90 of its test input. Its text
-//! before and after `skip-loads` is emitted for IA-64 and simulated with the caches and the predictor of `bratt2001`, or of the
-//! machine that is named. What is stored must be the same. Programs of which the action says that a guard does not pay are left
-//! out.
+//! Each program has a trigger `t`, which is zero in 95 of 100 elements of its training input and in 90 of its
+//! test input. Its text before and after `skip-loads` is emitted for IA-64 and simulated with the caches and
+//! the predictor of `bratt2001`, or of the machine that is named. The stored values must be the same.
+//! Programs of which the action says that a guard does not pay are left out.
 //!
 //! Source: I. Bratt, A. Settle, D. Connors, *Predicate-Based Elimination of Control- and Data-Irrelevant Cache Misses*, EPIC-1,
 //! 2001, section 4: 3 to 5 % of the misses and 3 to 6 % of the cycles of SPEC programs.

@@ -100,7 +100,8 @@ struct WrittenEntry {
 }
 
 impl CompileCommands {
-    /// Reads the text of a `compile_commands.json` that stands in a directory. What is no entry is passed over.
+    /// Reads the text of a `compile_commands.json` that stands in a directory. Values that are no entries are
+    /// passed over.
     pub fn parse(text: &[u8], directory: &Path) -> Result<CompileCommands, serde_json::Error> {
         let all: Vec<Written> = serde_json::from_slice(text)?;
         let mut found = CompileCommands::default();

@@ -1,8 +1,9 @@
 //! Reading files without waiting for a slow disk.
 //!
-//! Whoever computes on a clone of the database holds up every edit, and the owner holds up everything; neither may hang
-//! on a network drive. Files are read on threads of their own. A file that does not come in time is told to be late, and
-//! its contents are announced when they are there, to be asked for again: `read` gives them then.
+//! A computation on a clone of the database holds up every edit, and the owner holds up everything; neither
+//! may hang on a network drive. Files are read on threads of their own. A file that does not come in time is
+//! reported as late, and its contents are announced when they arrive, to be asked for again: `read` gives
+//! them then.
 
 use crate::db::{Source, read_source};
 use rustc_hash::FxHashMap;

@@ -1,8 +1,9 @@
 //! The file system as far as Lockstep touches it. Only regular files are read, up to a limit, and decoded whatever they
 //! hold; only regular files are written, in whole or not at all.
 //!
-//! A path may come from anybody: an `#include`, a configuration, a client. What is no regular file (a FIFO, a device, a
-//! terminal) may never end or never begin, so it is refused before it is opened, and what is opened is looked at again.
+//! A path may come from anybody: an `#include`, a configuration, a client. Anything but a regular file (a
+//! FIFO, a device, a terminal) may never end or never begin, so it is refused before it is opened, and an
+//! opened file is checked again.
 
 pub mod commands;
 pub mod includers;

@@ -1,7 +1,7 @@
 //! The language server: documents, the database, views, the protocol and the command line of `lockstep`.
 //!
-//! This crate knows files, editors and time; it never knows what a program means. What is recomputed on an edit is said
-//! in [`db`], at the head of its queries.
+//! This crate knows files, editors and time; it never knows what a program means. The head of the queries in
+//! [`db`] says what is recomputed on an edit.
 //!
 //! # The map
 //!

@@ -541,7 +541,8 @@ pub fn static_data(db: &dyn Db, item: Item<'_>) -> Option<Lowered> {
     ir::lower::c_family::static_data(db::environment(db, file), &bodies, &key(db, item), &options)
 }
 
-/// Facts and findings of an item's functions. What the visible callers pass to a device function is known.
+/// Facts and findings of an item's functions. The arguments that visible callers pass to a device function
+/// are known.
 pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
     let settings = settings(db, item.main(db));
     let config = settings.analysis(db);

@@ -7,9 +7,10 @@
 //!     /*02c0*/   @P0 BRA `(.L_x_1) ;
 //! ```
 //!
-//! An instruction in a loop counts tenfold a level; a loop is what lies between a branch and the earlier place that it leads to. How
-//! far a loop is unrolled changes what it does in one round: costs are held against the arithmetic on floating-point numbers and
-//! the accesses to global memory of the same code, which spilling does not change.
+//! An instruction in a loop counts tenfold a level; a loop is what lies between a branch and the earlier
+//! place that it leads to. Unrolling changes the work of a loop in one round: costs are held against the
+//! arithmetic on floating-point numbers and the accesses to global memory of the same code, which spilling
+//! does not change.
 
 use std::collections::HashMap;
 
@@ -38,7 +39,7 @@ const LEVEL: f64 = 10.0;
 const LEVELS: usize = 4;
 
 impl Weight {
-    /// Issue slots for each instruction of the kernel's own; `None` where it has none that is told apart.
+    /// Issue slots for each instruction of the kernel's own; `None` if it has none that can be identified.
     pub fn rate(&self) -> Option<f64> {
         (self.work > 0.0).then(|| self.cost / self.work)
     }

@@ -327,7 +327,7 @@ const READ_SENTENCES: &[(&str, usize)] = &[
     ("server/src/views/page/functions.rs", 1),
 ];
 
-/// Reasons are types: nothing is decided on the words in which one is told.
+/// Reasons are types: nothing is decided on the words of a message.
 #[test]
 fn nothing_is_decided_on_a_sentence() {
     let folders = [
@@ -394,7 +394,8 @@ fn changed(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Files that change one structure through its methods: at most these. What more change is one file of ten thousand lines.
+/// The most files that change one structure through its methods. A structure that more files change is one
+/// file of ten thousand lines.
 const MOST_CHANGING: usize = 10;
 
 /// The engine of divergence and the lowering of the C family, which stand in other crates, wait for one typed tree of all

@@ -1,5 +1,5 @@
-//! Findings on the functions that a kernel calls are told of the kernel: rows of accesses, the lens, related
-//! places. And the trip counts of loops whose counters are doubled or halved.
+//! Findings on the functions that a kernel calls are reported for the kernel: rows of accesses, the lens,
+//! related places. And the trip counts of loops whose counters are doubled or halved.
 
 use lockstep_server::config::{AnalysisConfig, ViewConfig};
 use lockstep_server::db::{Database, File, Source};

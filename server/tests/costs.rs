@@ -524,8 +524,8 @@ fn hovers_and_the_lens_say_what_is_estimated_and_for_what() {
     );
 }
 
-/// Guards at which a warp parts at the end of a range only, a leader's few cycles, slots of a counter, and what neighbouring
-/// lanes share: none is told. A neighbour of each is.
+/// Guards at which a warp parts at the end of a range only, a leader's few cycles, slots of a counter, and
+/// values that neighbouring lanes share: none is reported. A neighbour of each is.
 const QUIET: &str =
     "__global__ void quiet(float* out, const int* list, const float* in, int* count, int n) {
   int i = blockIdx.x * 256 + threadIdx.x;

@@ -420,7 +420,7 @@ const LINES: &str = "int any(const int *a, int (*f)(int))
 }
 ";
 
-/// An operator that begins a line belongs to what stands in front of it.
+/// An operator that begins a line belongs to the operand in front of it.
 #[test]
 fn conditions_over_lines_have_their_own_counts() {
     let place = Place::new("lines");

@@ -148,7 +148,7 @@ fn open(text: &str, language: &str) -> (Database, File) {
     (db, file)
 }
 
-/// The codes of what is said of a text, and how many functions it has.
+/// The codes of a text's diagnostics, and the number of its functions.
 fn said(text: &str, language: &str) -> (Vec<(&'static str, String)>, usize) {
     let (mut db, file) = open(text, language);
     // What an example says of the assembler, the assembler says of it.

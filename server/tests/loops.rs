@@ -272,7 +272,7 @@ fn products_and_sums_are_rounded_once_unless_the_source_forbids_it() {
     }
 }
 
-/// The initiation interval of the only loop of a function, and what is said of it.
+/// The initiation interval of the only loop of a function, and the messages about it.
 fn interval(rows: &serde_json::Value, item: &str) -> (Option<u64>, Vec<String>) {
     let all = rows["loops"].as_array().expect("loops");
     let mut own = all.iter().filter(|row| row["item"] == item);

@@ -1,4 +1,5 @@
-//! Assembly in execution sets: the command line runs it, its machine is shown, what can't be read is told.
+//! Assembly in execution sets: the command line runs it, its machine is shown, text that can't be read is
+//! reported.
 
 #[path = "support/command.rs"]
 mod command;

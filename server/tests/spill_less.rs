@@ -263,8 +263,9 @@ fn what_spills_nothing_stays_as_it_is() {
     assert_eq!(text(&printed), source);
 }
 
-/// Sixteen workgroups of 128 threads share the 164 KiB of a multiprocessor of sm_80: 10,496 bytes each, of which the system takes
-/// 1,024 and the kernel 9,216. Our allocator takes what is left at most; the paper's take what they find.
+/// Sixteen workgroups of 128 threads share the 164 KiB of a multiprocessor of sm_80: 10,496 bytes each, of
+/// which the system takes 1,024 and the kernel 9,216. Our allocator takes at most the rest; the paper's take
+/// all that they find.
 #[test]
 fn slots_of_our_allocator_lower_no_occupancy() {
     let place = Place::new("slots-occupancy");

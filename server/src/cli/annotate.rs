@@ -1,5 +1,6 @@
-//! `lockstep annotate`: the source with facts in the right margin. Left of a line stand its number and a glyph for the
-//! worst class that is written in it; right of the code what is known, aligned where the code is short enough.
+//! `lockstep annotate`: the source with facts in the right margin. Left of a line stand its number and a
+//! glyph for the worst class that is written in it; right of the code the facts, aligned if the code is short
+//! enough.
 //!
 //! ```text
 //! kernel.cu · method full · scope warp of 32 lanes · = uniform · / affine · ~ divergent · ? unknown

@@ -102,7 +102,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
 /// Stack of a thread that checks files: what lowering may use anywhere, with room.
 const STACK: usize = 8 << 20;
 
-/// Checks files on all cores. What was found is taken in the order of the files, as soon as it is known.
+/// Checks files on all cores. Findings are taken in the order of the files, as soon as they are known.
 fn each(
     files: &[PathBuf],
     args: &CheckArgs,

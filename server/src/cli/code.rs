@@ -134,7 +134,7 @@ pub(super) fn rewritten(text: &str, functions: &[(Span, &str)]) -> String {
     out
 }
 
-/// Writes the file, or prints its text or what is told of it.
+/// Writes the file, or prints its text or the report on it.
 pub(super) fn give(args: &CodeArgs, text: &str, told: &Value) -> Result<(), CliError> {
     if args.write {
         std::fs::write(&args.file, text)?;

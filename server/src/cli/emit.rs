@@ -304,7 +304,7 @@ fn data<'db>(db: &'db Database, file: File) -> Vec<(Item<'db>, Lowered)> {
         .collect()
 }
 
-/// Line and column from 1 of what stands in the file itself.
+/// Line and column from 1 of a place in the file itself.
 fn place(
     db: &Database,
     file: File,

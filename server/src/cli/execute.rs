@@ -1,4 +1,4 @@
-//! `lockstep run`: a function on the reference interpreter. What failed is shown with the line and the lane.
+//! `lockstep run`: a function on the reference interpreter. A failure is shown with the line and the lane.
 
 use super::{CliError, RunArgs, input};
 use crate::db::{Database, File};

@@ -148,7 +148,7 @@ fn in_turn(db: &mut Database, file: File, numbers: Vec<usize>, work: impl Fn(&Da
 /// Items whose trees and IR are in memory together.
 const AT_ONCE: usize = 16;
 
-/// Many files have one configuration: what is wrong with it is told once.
+/// Many files have one configuration: its problems are reported once.
 fn tell_once(line: String) {
     static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);

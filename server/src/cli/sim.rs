@@ -101,7 +101,7 @@ pub(super) fn sim(args: &SimArgs) -> Result<u8, CliError> {
     Ok(u8::from(!outcome.violations.is_empty()))
 }
 
-/// The instructions of a text that has a function of this name; what is wrong in it is told.
+/// The instructions of a text that has a function of this name; its problems are reported.
 pub(super) fn program(file: &Path, text: &str, item: &str) -> Result<Program, CliError> {
     let document = syntax::ia64::parse(text);
     let (program, problems) = Program::new(&document, text);

@@ -376,8 +376,9 @@ impl Database {
         salsa::Database::trigger_lru_eviction(self);
     }
 
-    /// Frees texts of source files that are not needed and all that was derived from them and from `closed`. A file that
-    /// is asked for again is read again. What was looked for and not found, and what is no source, stays: it is small.
+    /// Frees texts of source files that are not needed and all that was derived from them and from `closed`.
+    /// A file that is asked for again is read again. Paths that were looked for and not found, and those that
+    /// are no source, stay: they are small.
     pub fn keep_only(&mut self, needed: &FxHashSet<PathBuf>, closed: File) {
         let known: Vec<(PathBuf, File)> = locked(&self.files)
             .iter()

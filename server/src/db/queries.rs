@@ -7,8 +7,9 @@
 //! places                    positions only
 //! ```
 //!
-//! Trees, IR and facts are large and kept for the items used last only; what the views show of an item is small and is
-//! kept for all. Whoever needs more of an item than its rows (a cause chain) computes it again.
+//! Trees, IR and facts are large and kept for the items used last only; the rows that views show of an item
+//! are small and are kept for all. A view that needs more of an item than its rows (a cause chain) computes
+//! it again.
 
 use super::inputs::{Db, File, Settings};
 use crate::derive;
@@ -36,8 +37,8 @@ use syntax::preprocess::Unit;
 use syntax::ptx::{PtxDeclarations, PtxItem};
 use syntax::{FileId, LineIndex, Problem, c_family::Dialect, c_family::TypeNames};
 
-/// A top-level declaration. Its identity is its name and its number among those of that name, so that what is known of
-/// it survives edits elsewhere.
+/// A top-level declaration. Its identity is its name and its number among those of that name, so that facts
+/// about it survive edits elsewhere.
 #[salsa::tracked(debug)]
 pub struct Item<'db> {
     #[returns(copy)]
@@ -327,7 +328,7 @@ pub fn machine_code<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<Machine
     derive::loops::machine_code(db, item)
 }
 
-/// Returns what is told of an item's loops, item-relative. Asked for only where somebody looks.
+/// Returns the reports on an item's loops, item-relative. Asked for only when somebody looks.
 #[salsa::tracked]
 pub fn item_loops<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemLoops>> {
     derive::loops::item_loops(db, item).map(Arc::new)

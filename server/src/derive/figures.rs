@@ -1,8 +1,9 @@
 //! The figures of an assembler for the code of kernels, in place of estimates.
 //!
-//! A figure belongs to code by a fingerprint of its text, of the target and of what the assembler is told: it is found as long
-//! as the code is the same, and an edit of one kernel leaves those of the others. Assembled is the printed PTX of a kernel or
-//! stage, where nothing outside of it is called, and a PTX file as it stands. Nothing is printed where no figure was asked for.
+//! A figure belongs to code by a fingerprint of its text, of the target and of the assembler's options: it is
+//! found as long as the code is the same, and an edit of one kernel leaves those of the others. The assembler
+//! gets the printed PTX of a kernel or stage, if it calls nothing outside of it, and a PTX file as it stands.
+//! Nothing is printed where no figure was asked for.
 
 use super::code::architecture;
 use crate::db::{self, Db, File, Item};

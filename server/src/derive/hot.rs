@@ -15,7 +15,7 @@ const COLD: f64 = 300.0;
 const COLD_INSIDE: f64 = 2000.0;
 /// In a function with fewer lines that cost something a reader sees the dearest.
 const FEW_LINES: usize = 8;
-/// A line that is cheaper is never told of, nor one whose cycles rest on a guess.
+/// A cheaper line never has a hint, nor does one whose cycles rest on a guess.
 const DEAR: f64 = 200.0;
 /// A line that holds more is all that the function does.
 const WHOLE: f64 = 0.9;
@@ -24,7 +24,7 @@ const ALIKE: usize = 3;
 /// Share of a line's cycles that special functions are busy, from which on these are what it does.
 const FUNCTIONS: f64 = 0.15;
 
-/// Returns true if a function has lines and loops that a reader would want to be told of.
+/// Returns true if a function has lines and loops that a reader would want to know of.
 pub fn has_hot_places(cost: &ItemCost, head: Option<Head>, source: &str, start: u32) -> bool {
     let Some(head) = head else {
         return false;

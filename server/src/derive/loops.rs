@@ -75,7 +75,7 @@ pub fn contracts(db: &dyn Db, file: File) -> bool {
         .any(|line| forbids(line).is_some())
 }
 
-/// Returns what is told of the loops of a module's first function; `None`: it has no code.
+/// Returns the reports on the loops of a module's first function; `None`: it has no code.
 pub fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopReport>> {
     let table = db::processor(db, program::settings(db, file));
     let found = examine(module, table.epic()?, &options(db, file));
@@ -257,7 +257,7 @@ pub fn item_loops(db: &dyn Db, item: Item<'_>) -> Option<ItemLoops> {
     })
 }
 
-/// The items of the file itself that have code, and what is told of their loops; of a name, or all.
+/// The items of the file itself that have code, and the reports on their loops; those of one name, or all.
 pub fn of_file<'db>(
     db: &'db dyn Db,
     file: File,

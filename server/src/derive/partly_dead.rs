@@ -22,7 +22,7 @@ use ir::{BindingKind, Function, Inst, Op, Site, ValueDef};
 use smol_str::SmolStr;
 use syntax::{FileId, Span};
 
-/// The share of executions that nothing reads from which on a definition is told of.
+/// The share of executions that nothing reads from which on a definition is reported.
 pub const OFTEN: f64 = 0.25;
 
 /// A definition of a variable that nothing reads on some of the ways that were taken.

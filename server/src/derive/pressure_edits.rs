@@ -72,7 +72,7 @@ pub struct Estimated {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Declined {
     Refused(Refusal),
-    /// Helper lanes take no part in a broadcast, and a derivative reads what it gives them.
+    /// Helper lanes take no part in a broadcast, and a derivative reads its result in them.
     Derivative,
     /// There is no reason for the kernel to need less.
     Enough {

@@ -29,13 +29,13 @@ use syntax::Span;
 const FEW: u32 = 4;
 /// Percent of a multiprocessor's warps that a step must add.
 const STEP: f64 = 12.5;
-/// Percent of the warps with which a peak is told of.
+/// The percentage of the warps up to which a peak is reported.
 const HALF: f64 = 50.0;
 /// Lines with more than seven eighths of the peak, where the peak is one that can be cut.
 const SHARP: usize = 4;
 /// Bytes that Direct3D gives a group (Direct3D 11.3 functional specification, section 7.14).
 const GROUP_SHARED: u32 = 32 * 1024;
-/// Cheap values are told of where they make up one in so many of the registers that are missing.
+/// Cheap values are reported if they make up one in so many of the missing registers.
 const PART: u32 = 4;
 /// Variables that are named.
 const NAMED: usize = 4;
@@ -166,7 +166,8 @@ fn shared(row: &RegisterRow, gpu: &Gpu) -> Option<RegisterReason> {
     })
 }
 
-/// Bounds that the author has chosen are told of, and the limit of the machine where an assembler says what it costs.
+/// Bounds that the author has chosen are reported, and the limit of the machine if an assembler says what it
+/// costs.
 fn spills(row: &RegisterRow, known: &Registers, budget: Budget) -> Option<RegisterFinding> {
     if !budget.reason.is_chosen() && known.figure.is_none() {
         return None;

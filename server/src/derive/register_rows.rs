@@ -27,7 +27,7 @@ pub struct RegisterRow {
     pub peak_is_own: bool,
     /// Live at the peak, the largest first.
     pub variables: Vec<LiveRow>,
-    /// The beginnings of what stands in the item, ascending, and what is live there at most.
+    /// The beginnings of the code in the item, ascending, each with the most registers that are live there.
     pub places: Vec<(u32, u32)>,
     /// The largest declaration of shared memory, and the bytes of all.
     pub shared: Option<(SmolStr, u32)>,
@@ -47,7 +47,7 @@ pub struct LiveRow {
     pub remedy: Remedy,
 }
 
-/// Percent of a budget below which nothing is told of the variables of a kernel.
+/// The percentage of a budget below which the variables of a kernel are not reported.
 const NEAR: u32 = 80;
 
 /// The kernels and stages of an item.

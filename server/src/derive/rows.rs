@@ -438,8 +438,8 @@ fn component_name(number: usize, count: usize, part: &str) -> SmolStr {
     }
 }
 
-/// The occurrences that are listed, in order of position. What a read is compared with is what was executed before it:
-/// in `sum = reduced(sum)` the read comes first.
+/// The occurrences that are listed, in order of position. A read is compared with the occurrence that was
+/// executed before it: in `sum = reduced(sum)` the read comes first.
 fn listed(occurrences: &mut [Occurrence], values: &[Vec<Value>], executed: &[usize]) -> Vec<u32> {
     let mut listed = Vec::new();
     // By variable: the class that was listed last, and what was listed for reads.

@@ -1,5 +1,5 @@
-//! Versions on zero that are tried: written, judged by the checker, read again, lowered and estimated. What the facts and the
-//! profile of the file say of the values that they test.
+//! Versions on zero that are tried: written, judged by the checker, read again, lowered and estimated. The
+//! facts and the profile of the values that they test.
 
 use super::parts::Part;
 use super::zeros;

@@ -1,5 +1,5 @@
-//! Finds the `compile_commands.json` that speaks of a file, as clangd does: in the folders above it and the folders of
-//! builds in those. What was read is kept until the file changes.
+//! Finds the `compile_commands.json` that speaks of a file, as clangd does: in the folders above it and the
+//! folders of builds in those. Its contents are kept until the file changes.
 
 use super::{normalize, read_bytes};
 use crate::commands::{CommandNote, CompileCommands, CompileFlags, FILE_NAME};

@@ -57,8 +57,8 @@ impl Names {
         })
     }
 
-    /// The file whose path ends in what an `#include` names: the only one, or the one nearest to the including file. What
-    /// belongs to a compiler or a system is none of the project's.
+    /// The file whose path ends in what an `#include` names: the only one, or the one nearest to the
+    /// including file. A file that belongs to a compiler or a system is none of the project's.
     pub fn named(&self, from: &Path, include: &Spec<'_>) -> Option<&Path> {
         let &Spec {
             spec,

@@ -76,7 +76,7 @@ fn target(path: &Path) -> Result<PathBuf, WriteError> {
     Err(io(path, std::io::Error::other("too many symbolic links")))
 }
 
-/// Returns what is known of a file that is there and may be written.
+/// Returns the metadata of a file that exists and may be written.
 fn existing(target: &Path) -> Result<Option<Metadata>, WriteError> {
     match std::fs::metadata(target) {
         Ok(metadata) if !metadata.is_file() => Err(WriteError::NotRegular {

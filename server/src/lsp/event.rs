@@ -1,4 +1,5 @@
-//! The events that the owner is told of, in the order of the wire, and the snapshot of its state that a request sees.
+//! The events that the owner receives, in the order of the wire, and the snapshot of its state that a request
+//! sees.
 
 use crate::commands::CompileFlags;
 use crate::config::ConfigProblem;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tower_lsp::ls_types::Uri;
 
-/// An event that the owner is told of.
+/// An event that the owner receives.
 pub(super) enum Event {
     Ready {
         encoding: Encoding,

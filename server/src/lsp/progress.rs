@@ -1,4 +1,4 @@
-//! The progress of a run, which the run writes and the client is told.
+//! The progress of a run, which the run writes and the client receives.
 
 use crate::profile::run::Progress;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

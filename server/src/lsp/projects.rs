@@ -165,7 +165,7 @@ fn look_for_includers(events: &Sender<Event>, looks: &Receiver<Look>) {
 #[derive(Default)]
 struct Named {
     projects: FxHashMap<PathBuf, Arc<Names>>,
-    /// The names that were told of each open file.
+    /// The names that were reported for each open file.
     told: FxHashMap<PathBuf, Option<Arc<Names>>>,
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Arithmetic that is followed for one offset.
 const DEEPEST: u32 = 64;
-/// Bytes of the largest structure that is told apart.
+/// The bytes of the largest structure whose members are distinguished.
 const LARGEST_RECORD: i64 = 256;
 
 /// Loads and stores of one buffer.
@@ -33,8 +33,8 @@ impl Accessed {
             .then_some(first)
     }
 
-    /// The members of a structure of several types; empty where it is none, or its parts overlap. What is not read or
-    /// written counts as integers.
+    /// The members of a structure of several types; empty where it is none, or its parts overlap. Members
+    /// that are not read or written count as integers.
     pub fn record(&self) -> Vec<Type> {
         if self.element().is_some() {
             return Vec::new();

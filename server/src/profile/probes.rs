@@ -1,7 +1,7 @@
 //! Counters of IA-64 assembly with probes: the map that goes with a copy, and the counts that a dump of the counters holds.
 //!
-//! A map says how the copy was made. The same source gives the same copy, so what each counter counts is found by making it
-//! again; a source that has changed since is told apart by its sum.
+//! A map says how the copy was made. The same source gives the same copy, so the meaning of each counter is
+//! found by making it again; a source that has changed since is recognised by its sum.
 
 use codegen::machine;
 use codegen::target::ia64::instrument::{

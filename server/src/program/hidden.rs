@@ -4,7 +4,7 @@ use syntax::c_family::lexer::LexedFile;
 use syntax::c_family::token::{LINE_START, RawToken, TokenKind};
 use syntax::{Problem, ProblemKind, Span};
 
-/// Regions of a file that are told of.
+/// The most regions of a file that are reported.
 const MOST: usize = 32;
 
 /// A note for each region without tokens that holds kernels of names that are `known` nowhere else.

@@ -1,10 +1,10 @@
 //! The search for included files: under remapped prefixes, beside the including file, in the configured
 //! directories, in those of `compile_commands.json`, and for C in those of the system's headers.
 //!
-//! The system's headers describe the machine that the server runs on. Two of them tell the widths of its types by names of
-//! processors that are not predefined here; they are answered with those of the machine that code is made for, whose
-//! `long` and addresses have 64 bits. What belongs to a compiler (`<stddef.h>`, `<stdarg.h>`, `<float.h>`) is known without
-//! a header.
+//! The system's headers describe the machine that the server runs on. Two of them derive the widths of its
+//! types from names of processors that are not predefined here; they are answered with those of the machine
+//! that code is made for, whose `long` and addresses have 64 bits. A header of the compiler (`<stddef.h>`,
+//! `<stdarg.h>`, `<float.h>`) is known without its file.
 
 use super::{Language, path_text, toolkit};
 use crate::commands::CompileFlags;

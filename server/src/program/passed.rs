@@ -416,8 +416,8 @@ pub fn callers_that_differ<'db>(
     }
 }
 
-/// Returns what is known of a device function's parameters, its `static` variables among them, and of memory; and what
-/// that rests on.
+/// Returns the facts about a device function's parameters, its `static` variables among them, and about
+/// memory; and the assumption that they rest on.
 pub(super) fn parameters(
     passed: &[Passed],
     function: &Function,

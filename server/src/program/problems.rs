@@ -101,7 +101,7 @@ fn found_by_name(db: &dyn Db, file: File) -> Option<Problem> {
     Some(Problem::note(Span::at(0), message))
 }
 
-/// Returns what is told of the flags with which the build compiles a file.
+/// Returns the notes on the flags with which the build compiles a file.
 fn told_of_command(db: &dyn Db, file: File) -> Vec<Problem> {
     let Some(command) = &settings(db, file).analysis(db).command else {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! Actions at a place: the fixes of findings, and ways to silence them. What can't be offered says why.
+//! Actions at a place: the fixes of findings, and ways to silence them. An action that can't be offered says
+//! why.
 
 use super::diagnostics::{diagnostics, fingerprint};
 use super::model::Diagnostic;

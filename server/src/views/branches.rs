@@ -1,4 +1,5 @@
-//! Branches in words: how often a predictor is wrong, what is left when they are if-converted, what lanes lose.
+//! Branches in words: the mispredictions of a predictor, those that remain when branches are if-converted,
+//! the losses of lanes.
 
 use super::model::{Category, Hint, Hover};
 use super::zeros::percent;

@@ -248,7 +248,7 @@ fn of_language(db: &dyn Db, file: File) -> Vec<Completion> {
     found
 }
 
-/// The members of what stands in front of a dot or an arrow.
+/// The members of the object in front of a dot or an arrow.
 fn members(db: &dyn Db, file: File, offset: u32, object: &str) -> Vec<Completion> {
     let letter = |c: char| c.is_alphanumeric() || c == '_';
     let object = object.trim_end();

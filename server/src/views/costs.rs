@@ -267,7 +267,7 @@ pub fn occupied(fit: &Fit, registers: &str) -> String {
     text
 }
 
-/// Returns what is known of the workgroup, for a hover.
+/// Returns the facts about the workgroup, for a hover.
 fn workgroup(fit: &Fit) -> String {
     let threads = fit.need.threads;
     let mut text = match fit.threads {

@@ -25,7 +25,7 @@ use syntax::{ItemKey, LineIndex, Span};
 
 /// VS Code cuts what is longer (`editor.inlayHints.maximumLength`).
 pub const LONGEST: usize = 43;
-/// Shares of a function's cycles that a branch loses at least, and through which its lanes idle, to be told of.
+/// The least shares of a function's cycles that a branch loses, and through which its lanes idle, for a hint.
 const LOST: f64 = 0.05;
 const IDLE: f64 = 0.1;
 /// The share of a function's cycles above which a part counts as all that it does, as behind `if (x < width
@@ -46,7 +46,7 @@ const CONFLICT: f64 = 0.02;
 /// A `?:` that costs fewer cycles is a select, as compilers make it.
 const SELECT: f64 = 32.0;
 const SEPARATOR: &str = " · ";
-/// Bytes of a function whose accesses are told of where it is called.
+/// The most bytes of a function whose accesses are reported where it is called.
 const HELPER: u32 = 200;
 
 /// The inlay hints whose place lies in a range, by position.
@@ -339,7 +339,8 @@ impl News {
     }
 }
 
-/// Returns what is told of a place: by the kernels that come there, else by the function itself.
+/// Returns the remarks about a place: those of the kernels that come there, else those of the function
+/// itself.
 fn told<'a, T, N: Copy>(
     own: impl Iterator<Item = (&'a T, N)> + 'a,
     kernels: &'a [(&'a T, N)],
@@ -563,7 +564,8 @@ impl Remarks<'_> {
         }
     }
 
-    /// Returns whether something is told of the access, in the range or elsewhere: of the text at `span`, on the line of `at`.
+    /// Returns whether the access has a remark, in the range or elsewhere: of the text at `span`, on the line
+    /// of `at`.
     fn access(
         &self,
         access: &AccessFact,
@@ -643,8 +645,9 @@ fn takes_most(access: &AccessFact, taken: &FxHashMap<Together<'_>, u64>) -> bool
     together(access).is_some_and(|key| 3 * taken[&key] >= 2 * key.3.unsigned_abs())
 }
 
-/// The remark about a value that a reader would not expect: a reduction has given all lanes the same. What else it is, colour
-/// and the hover say; strides are told of accesses, and what control flow decides of its branch or loop.
+/// The remark about a value that a reader would not expect: a reduction has given all lanes the same. Its
+/// other properties are in the colour and the hover; strides are reported at accesses, and the effects of
+/// control flow at its branch or loop.
 fn surprise(value: &Occurrence) -> Option<String> {
     let was_divergent = value.before.is_some_and(|before| before > Class::Uniform);
     let surprises =

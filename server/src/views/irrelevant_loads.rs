@@ -8,7 +8,7 @@ use crate::derive::irrelevant_loads::IrrelevantLoads;
 use facts::Code;
 use syntax::FileId;
 
-/// The share of a region's cycles that a guard saves from which on it is told of.
+/// The share of a region's cycles that a guard saves from which on it is reported.
 const WORTH: f64 = 0.25;
 
 fn matters(row: &IrrelevantLoads) -> bool {

@@ -72,7 +72,7 @@ pub struct Related {
 pub struct Note {
     pub code: &'static str,
     pub level: Level,
-    /// The function that it is told of; may be empty.
+    /// The function that it is about; may be empty.
     pub item: String,
     pub span: Span,
     pub message: String,

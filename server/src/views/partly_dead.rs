@@ -14,7 +14,7 @@ use syntax::{FileId, Span};
 const ID: &str = "sink-dead";
 /// The share of executions that nothing reads from which on a hint or a finding tells of it.
 const SHARE: f64 = 0.5;
-/// Estimated cycles that an entry of the function spends in vain, to be told of.
+/// The least estimated cycles that an entry of the function spends in vain, for a hint.
 const LOST: f64 = 4.0;
 
 /// The move of the statement at a place, or the reason why it stays.
@@ -121,7 +121,7 @@ fn effect(offer: &Offer) -> String {
     parts.join("; ")
 }
 
-/// Returns true for a row that is told of beside the code.
+/// Returns true for a row that is shown beside the code.
 fn matters(row: &DeadRow) -> bool {
     row.counts.share() >= SHARE && row.lost() >= LOST
 }

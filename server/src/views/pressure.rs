@@ -182,7 +182,7 @@ pub fn source(figure: Option<&Figure>) -> String {
     }
 }
 
-/// Returns true if a function is one whose registers are told of.
+/// Returns true if the registers of a function are reported.
 pub const fn is_told(kind: FunctionKind) -> bool {
     matches!(kind, FunctionKind::Kernel | FunctionKind::Stage(_))
 }

@@ -1,8 +1,9 @@
 //! Rename of local names: variables and parameters of one function.
 //!
-//! A name is renamed only where every place at which it stands is known to be that variable: its occurrences come from the
-//! facts, and each other token of the same spelling in the function must belong to another variable or be a member. What
-//! is left over, in a macro or in code that was not understood, makes the rename be refused.
+//! A name is renamed only where every place at which it stands is known to be that variable: its occurrences
+//! come from the facts, and each other token of the same spelling in the function must belong to another
+//! variable or be a member. The rename is refused if other tokens remain, in a macro or in code that was not
+//! understood.
 
 use super::names::local;
 use crate::db::{self, Db, File};

@@ -7,7 +7,7 @@ use codegen::machine::sets::Sets;
 use codegen::machine::{Table, tables};
 use syntax::sc140::{Condition, Expr, Instruction, OperandKind};
 
-/// Returns what is said of the instruction whose text this offset lies in.
+/// Returns the description of the instruction whose text this offset lies in.
 #[must_use]
 pub fn hover(text: &str, offset: u32) -> Option<Hover> {
     let document = syntax::sc140::parse(text);

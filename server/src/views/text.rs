@@ -23,7 +23,7 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> Option<String> {
     }
 }
 
-/// A form that fits into a margin; what is left out is shown by an ellipsis.
+/// A form that fits into a margin; an ellipsis stands for the omitted part.
 pub fn shortened(form: &str, limit: usize) -> String {
     if form.chars().count() <= limit {
         return form.to_owned();
@@ -175,7 +175,7 @@ pub fn branch_short(branch: &BranchFact) -> String {
     }
 }
 
-/// Cycles that an arm takes at least for its waiting lanes to be told of.
+/// The least cycles of an arm for a remark about its waiting lanes.
 const IDLE: f64 = 40.0;
 
 /// `1 of 32 lanes busy for ~120 cycles`: a branch with one dear arm; `None` where it is cheap or a mere range check.

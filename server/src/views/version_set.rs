@@ -1,10 +1,10 @@
 //! The best set of versions on zero of a function: several that do not touch each other, made at once.
 //!
-//! Which values are worth it, and in which order, the pass on the IR decides by the profile: it evaluates all candidates, makes
-//! the best version, and evaluates again, because a version can make another one worth while. What it chose comes first, then
-//! what is zero most often; each is written and priced in the text as if it were alone, and joins the set where it pays there
-//! and no other stands in its lines. Versions apart from each other change neither each other's statements nor what is needed
-//! behind them.
+//! The pass on the IR decides by the profile which values are worth it, and in which order: it evaluates all
+//! candidates, makes the best version, and evaluates again, because a version can make another one worth
+//! while. Its choice comes first, then the values that are zero most often; each is written and priced in the
+//! text as if it were alone, and joins the set where it pays there and no other stands in its lines. Versions
+//! apart from each other change neither each other's statements nor the values needed behind them.
 
 use super::model::{Action, Doing};
 use super::priced::SET;

@@ -1,8 +1,8 @@
 //! The number of times that the sides of branches are taken, and the hot path of a function: hints, lenses,
 //! hovers.
 //!
-//! Beside the code only what surprises is told: a side that holds something and is seldom taken. Loops go on as loops do, and a side
-//! without code of its own is nothing to look at.
+//! Only surprises are shown beside the code: a side that contains code and is seldom taken. Loops normally go
+//! on, and a side without code of its own is not interesting.
 
 use super::model::{Category, Hint};
 use super::paths::{Way, way};
@@ -43,7 +43,7 @@ fn is_open(row: &SideRow) -> bool {
     least <= 0.0 && most >= 1.0
 }
 
-/// Returns true for a row that is told of beside the code.
+/// Returns true for a row that is shown beside the code.
 fn matters(row: &SideRow) -> bool {
     let [least, most] = row.shares();
     let written = matches!(row.kind, BranchKind::If | BranchKind::Jump);

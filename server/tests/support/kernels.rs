@@ -9,7 +9,7 @@ use oracle::random::c::{Argument, Kernel, Scalar};
 use std::fmt::Write as _;
 use syntax::c_family::{Dialect, parse_text};
 
-/// A program that calls a kernel; what stands in front of its functions, and behind the call.
+/// A program that calls a kernel, with the text in front of its functions and behind the call.
 pub(crate) fn main_of(kernel: &Kernel, before: &str, behind: &str) -> String {
     let mut out = before.to_owned();
     for (at, buffer) in kernel.buffers.iter().enumerate() {

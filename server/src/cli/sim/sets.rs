@@ -114,7 +114,7 @@ fn argument(given: &Argument) -> Result<Arg, CliError> {
     })
 }
 
-/// The execution sets of the files, one of which has a function of the name; what is wrong in them is told.
+/// The execution sets of the files, one of which has a function of the name; their problems are reported.
 fn program(args: &SimArgs, texts: &[String]) -> Result<Program, CliError> {
     for (file, text) in args.files.iter().zip(texts) {
         if Language::of_file(file, text) != Language::Sc140 {

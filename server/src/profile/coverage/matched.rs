@@ -1,7 +1,7 @@
 //! Counts of places and lines on the edges of the functions of a file.
 //!
-//! A branch of the code as it is lowered stands where its condition does; `&&` and `||` at their operator. What is counted of a
-//! condition is put on both of its edges, and the flow of control tells of the rest.
+//! A branch of the code as it is lowered stands where its condition does; `&&` and `||` at their operator.
+//! The counts of a condition are put on both of its edges, and the flow of control determines the rest.
 
 use super::gcov::{GcovFunction, GcovLine};
 use super::llvm::LlvmFunction;

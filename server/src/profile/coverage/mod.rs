@@ -4,9 +4,10 @@
 //! gcov: line 7 executed 29 times, its branches 14 and 15 times; line 8, the first of the side, 14 times   ->   true 14 times
 //! ```
 //!
-//! `gcov` reads its JSON and its text, `llvm` the JSON of `llvm-cov export`, `places` finds conditions and statements in the
-//! tree, `matched` puts counts on the edges of a function. `llvm-cov` counts each condition by its place. `gcov` counts lines:
-//! a condition that shares its line with others is told by the statements behind it, or has bounds.
+//! `gcov` reads its JSON and its text, `llvm` the JSON of `llvm-cov export`, `places` finds conditions and
+//! statements in the tree, `matched` puts counts on the edges of a function. `llvm-cov` counts each condition
+//! by its place. `gcov` counts lines: a condition that shares its line with others is determined by the
+//! statements behind it, or has bounds.
 //!
 //! Nothing is guessed: what no count tells is bounded by what comes and goes, and said. Functions whose counts contradict each
 //! other (optimised code, a run that did not return, another version of the source) have no profile.

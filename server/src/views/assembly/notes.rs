@@ -12,7 +12,7 @@ use codegen::target::ia64::rebundle::Outcome;
 use syntax::Span;
 use syntax::ia64::StatementKind;
 
-/// A block whose re-bundling saves fewer cycles, and fewer nops, is not told of.
+/// A block whose re-bundling saves fewer cycles, and fewer nops, is not reported.
 const CYCLES: u32 = 2;
 const NOPS: u32 = 3;
 

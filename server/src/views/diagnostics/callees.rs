@@ -1,5 +1,5 @@
-//! A device function is analysed in every kernel that inlines it, so one place can be told of several times: it is told once,
-//! as the gravest, and where kernels differ the message says in which of them it holds.
+//! A device function is analysed in every kernel that inlines it, so one place can have several findings: the
+//! gravest is reported once, and where kernels differ the message says in which of them it holds.
 
 use super::Diagnostic;
 use crate::db::{self, Db, File};

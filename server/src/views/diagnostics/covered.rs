@@ -5,8 +5,8 @@ use ir::lower::c_family::visit;
 use syntax::Span;
 use syntax::c_family::ast::{ExprKind, FunctionBody, ItemKind};
 
-/// The place of the expression around an operator, relative to the item as `at` is: of an assignment what is assigned to, of
-/// any other operator the whole operation. What is no operator's place stays.
+/// The place of the expression around an operator, relative to the item as `at` is: of an assignment the
+/// target, of any other operator the whole operation. Any other place is returned as it is.
 pub(super) fn expression(db: &dyn Db, item: Item<'_>, at: Span) -> Span {
     let mut found = at;
     let parsed = db::parsed(db, item);

@@ -4,9 +4,10 @@
 //! `QK8_0` is not declared here  +  `QI8_1` is not declared here   =>   `QK8_0` is not declared here (also `QI8_1`)
 //! ```
 //!
-//! A missing header takes many names with it; each of them tells the same. What the facts of one item rest on ("facts are
-//! given for", "template parameter") stays with the item. Of the limits that a function meets the first is told, with the number
-//! of the others: they are the tool's, and one is reason enough for what is missing.
+//! A missing header takes many names with it; each of them says the same. The assumptions of one item's facts
+//! ("facts are given for", "template parameter") stay with the item. Of the limits that a function meets, the
+//! first is reported, with the number of the others: they are the tool's, and one is reason enough for what
+//! is missing.
 
 use super::Diagnostic;
 use rustc_hash::FxHashMap;
@@ -60,7 +61,8 @@ pub(super) fn fold(shown: &mut Vec<Diagnostic>) {
     *shown = kept;
 }
 
-/// Returns what a note says besides names, and the name that it begins with; `None`: it is told for itself.
+/// Returns the text of a note besides names, and the name that it begins with; `None`: it is reported by
+/// itself.
 fn shape_of(one: &Diagnostic) -> Option<(String, String)> {
     match one.code {
         LIMIT if !one.item.is_empty() => return Some((one.item.clone(), String::new())),

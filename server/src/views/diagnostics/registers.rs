@@ -14,7 +14,7 @@ use syntax::Span;
 /// Variables that a message names.
 const NAMED: usize = 4;
 
-/// The findings about an item's kernels. Of instances of a template one is told of: that which comes first.
+/// The findings about an item's kernels. Of the instances of a template, the first one is reported.
 pub(super) fn findings(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Diagnostic> {
     let mut out: Vec<Diagnostic> = Vec::new();
     let words = Words { db, file, item };
@@ -63,7 +63,7 @@ impl Words<'_> {
         text
     }
 
-    /// The same, each with what is said of it.
+    /// The same findings, each with its subject.
     fn names(&self, all: &[LiveRow], of: impl Fn(&LiveRow) -> String) -> String {
         let each = all.iter().take(NAMED);
         let each = each.map(|one| format!("{} ({})", self.name(one), of(one)));

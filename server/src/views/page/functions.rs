@@ -30,7 +30,7 @@ const ACTIVITIES_OF_FILE: usize = 500;
 /// Bytes of machine code.
 const CODE_OF_FILE: usize = 1 << 20;
 
-/// The amount that is told so far.
+/// The amount that is shown so far.
 #[derive(Default)]
 pub(super) struct Told {
     runs: usize,

@@ -1,5 +1,5 @@
-//! The page of a file: one HTML document that needs nothing else, with what is known of its functions, the source with its
-//! facts, and pictures of a run in the interpreter.
+//! The page of a file: one HTML document that needs nothing else, with the facts about its functions, the
+//! source with its facts, and pictures of a run in the interpreter.
 //!
 //! Rust computes `model::Page`; the scripts make the document of it, by nodes and their text alone, so that no text of a user
 //! is ever read as HTML. Equal databases and inputs give equal pages. The size is bounded by the limits of each part.

@@ -1,5 +1,5 @@
-//! The page as plain data that serialises. Lines and columns count from 1; columns of a line's spans are UTF-16 units, in
-//! which scripts count. What is absent is left out, and its panel with it.
+//! The page as plain data that serialises. Lines and columns count from 1; columns of a line's spans are
+//! UTF-16 units, in which scripts count. Absent values are left out, and their panels with them.
 
 use crate::views::report::{CauseRow, ProblemRow};
 use serde::Serialize;

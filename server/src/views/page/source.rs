@@ -1,5 +1,5 @@
-//! The lines of the file with what is known of each: classes of occurrences, hints, shares of cycles, and facts with their
-//! causes.
+//! The lines of the file with the facts about each: classes of occurrences, hints, shares of cycles, and
+//! facts with their causes.
 
 use super::model::{FactRow, LineRow};
 use crate::db::{self, Db, File, Item};
@@ -78,7 +78,7 @@ pub(super) fn name_of(db: &dyn Db, file: File) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// All lines, and what was left out of them.
+/// All lines, and the facts that were left out of them.
 pub(super) fn lines(db: &dyn Db, file: File) -> (Vec<LineRow>, Vec<String>) {
     let source = program::text(file.source(db));
     let index = db::line_index(db, file);
