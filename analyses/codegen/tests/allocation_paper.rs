@@ -1,5 +1,6 @@
-//! The worked example of divergence-aware register allocation (Sampaio et al., TOPLAS 2013, section 4): Figures 16, 17 and
-//! 19 with the paper's own numbers, on the machine that the paper defines, and what ours makes of the same program.
+//! The worked example of divergence-aware register allocation (Sampaio et al., TOPLAS 2013, section 4):
+//! Figures 16, 17 and 19 with the paper's own numbers, on the machine that the paper defines, and the result
+//! of ours for the same program.
 
 #[path = "support/fitting.rs"]
 mod fitting;

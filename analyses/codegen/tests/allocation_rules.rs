@@ -1,6 +1,7 @@
-//! The rules of divergence-aware register allocation one by one (the notes on Sampaio et al., TOPLAS 2013): the rows of Figure
-//! 18, the meet of coalesced values, the limits of shared memory (section 6), and what makes a slot of a warp right (section 5,
-//! S1 to S6). Where a value lives, that the checker agrees, and that the interpreter computes the same.
+//! The rules of divergence-aware register allocation one by one (the notes on Sampaio et al., TOPLAS 2013):
+//! the rows of Figure 18, the meet of coalesced values, the limits of shared memory (section 6), and the
+//! conditions for a slot of a warp (section 5, S1 to S6). The tests compare the homes of values, the
+//! checker's verdict, and the interpreter's results.
 
 #[path = "support/fitting.rs"]
 mod fitting;

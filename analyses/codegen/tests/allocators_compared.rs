@@ -1,8 +1,9 @@
 //! The allocators of PTX side by side: accesses to spill slots that execute on random kernels, and on those of the directory
 //! that `LOCKSTEP_PUBLIC_PTX` names, there by `LOCKSTEP_COMPARED_WORDS=8,16` in other budgets than those of the paper.
 //!
-//! A kernel counts at a budget where all allocators find a form, the original's run in the interpreter ends well, and linear
-//! scan spills something. All forms compute what the original does, where neither time nor other code decides on it.
+//! A kernel counts at a budget where all allocators find a form, the original's run in the interpreter ends
+//! well, and linear scan spills something. All forms compute the same as the original, where neither time nor
+//! other code decides on it.
 
 #[path = "support/fitting.rs"]
 mod fitting;

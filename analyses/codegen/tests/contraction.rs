@@ -1,5 +1,5 @@
-//! Contracted products: what changes is what may change, each result is the one rounding of product and sum that the processor's
-//! own `fma` gives, and the printed code computes the same as the contracted function.
+//! Contracted products: only permitted results change, each of them is the one rounding of product and sum
+//! that the processor's own `fma` gives, and the printed code computes the same as the contracted function.
 
 #[path = "support/read.rs"]
 mod read;

@@ -1,5 +1,5 @@
-//! Kernels, what allocation and parking make of them, and what the interpreter says that they compute, for a GPU to agree
-//! with.
+//! Kernels, their forms after allocation and parking, and the interpreter's results, for comparison with a
+//! GPU.
 //!
 //! `LOCKSTEP_DEVICE_CASES=FILE cargo test -p lockstep-codegen --test device_cases` writes them as JSON;
 //! `python3 analyses/codegen/tests/device/run.py FILE` runs them by the driver of a GPU. `LOCKSTEP_DEVICE_KERNELS=N` takes N random

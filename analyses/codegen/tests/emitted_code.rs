@@ -1,9 +1,10 @@
 //! Counts of the emitted code: code that computes the right thing may still be longer, or slower, than it
 //! was.
 //!
-//! Of random programs and of the loops in `fixtures/c/loops` the tables beside this file pin how often each instruction is printed for
-//! IA-64 and PTX, intervals and stages of the loops, groups and bundles, spilled registers, refusals, and how versions on zero
-//! rewrite their source. `UPDATE_FIXTURES=1` rewrites the tables: who changes a pass sees in the difference what it costs or gains.
+//! For random programs and for the loops in `fixtures/c/loops`, the tables beside this file pin the number of
+//! times that each instruction is printed for IA-64 and PTX, intervals and stages of the loops, groups and
+//! bundles, spilled registers, refusals, and how versions on zero rewrite their source. `UPDATE_FIXTURES=1`
+//! rewrites the tables: after a change of a pass, the difference shows its cost or gain.
 #![allow(clippy::disallowed_methods)]
 
 #[path = "versioned_source/generate.rs"]

@@ -1,4 +1,5 @@
-//! Faults planted in PTX that fits: the checker finds each kind, and what it lets pass computes the same.
+//! Faults planted in PTX that fits: the checker finds each kind, and code that it lets pass computes the
+//! same.
 //!
 //! `LOCKSTEP_FITTED_FAULTS=N` takes N random texts instead of the default number.
 

@@ -1,5 +1,6 @@
-//! PTX whose values fit a few registers, by linear scan and by the paper's allocators, against the interpreter and NVIDIA's
-//! assembler: what is computed stays, slots of warps do not mix, and no more is live than there are registers.
+//! PTX whose values fit a few registers, by linear scan and by the paper's allocators, against the
+//! interpreter and NVIDIA's assembler: the results are the same, slots of warps do not mix, and no more
+//! registers are live than there are.
 //!
 //! `LOCKSTEP_FITTED_PTX=N` takes N texts of each kind instead of the default number.
 

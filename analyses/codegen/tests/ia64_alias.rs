@@ -1,6 +1,7 @@
-//! Loops whose pointers may overlap, with all ways of treating that: accesses in order, a test in front of the loop, loads
-//! above stores with checks. All compute what the loop computes that is not pipelined, wherever the pointers lead, with a
-//! table of advanced loads of any size, and where nothing overlaps they have the interval that is predicted.
+//! Loops whose pointers may overlap, with all ways of treating that: accesses in order, a test in front of
+//! the loop, loads above stores with checks. All compute the same as the loop that is not pipelined, wherever
+//! the pointers lead, with a table of advanced loads of any size, and where nothing overlaps they have the
+//! predicted interval.
 #![allow(clippy::disallowed_methods)]
 
 #[path = "support/emitted.rs"]

@@ -1,6 +1,6 @@
-//! The checker of bundles: it finds nothing in what is emitted of the fixtures of C and of random programs, and what it
-//! accepts of blocks that were changed at random computes the same, without a violation in the simulator, in the listing's
-//! checks and in GNU `as`.
+//! The checker of bundles: it finds nothing in the code emitted for the fixtures of C and for random
+//! programs, and blocks changed at random that it accepts compute the same, without a violation in the
+//! simulator, in the listing's checks and in GNU `as`.
 #![allow(clippy::disallowed_methods)]
 
 #[path = "support/assembler.rs"]

@@ -1,9 +1,9 @@
-//! The processors' tables say of pairs of instructions what their stated source says, and the simulator's own
+//! The processors' tables agree with their stated source on pairs of instructions, and the simulator's own
 //! figures are the same.
 //!
-//! The source is GCC's `itanium1.md` and `itanium2.md`: a latency by class (`define_insn_reservation`), others by pair of
-//! classes (`define_bypass`), and the units of a class. A line here is a pair of instructions, one of each class, with
-//! what the two files say.
+//! The source is GCC's `itanium1.md` and `itanium2.md`: a latency by class (`define_insn_reservation`),
+//! others by pair of classes (`define_bypass`), and the units of a class. A line here is a pair of
+//! instructions, one of each class, with the figures of the two files.
 #![allow(clippy::disallowed_methods)]
 
 use isa::ia64::Reg;

@@ -1,9 +1,9 @@
 //! The rules of instruction groups against GNU `as -x`: random groups over opcodes and resources, with branches that are not
 //! taken and labels between; and every stop that is called needless taken out, of random texts and of the fixtures.
 //!
-//! `LOCKSTEP_IA64_DV` names the folder of the tests of an assembler that hold `dv-raw-err.s` and its kind; each file is
-//! then compared with what the assembler says of it. `LOCKSTEP_IA64_TEXTS` names a folder of further assembly, `.s`.
-//! `LOCKSTEP_IA64_GROUPS` says how many groups are made up.
+//! `LOCKSTEP_IA64_DV` names the folder of the tests of an assembler that hold `dv-raw-err.s` and its kind;
+//! each file is then compared with the assembler's messages. `LOCKSTEP_IA64_TEXTS` names a folder of further
+//! assembly, `.s`. `LOCKSTEP_IA64_GROUPS` says how many groups are made up.
 #![allow(clippy::disallowed_methods)]
 
 #[path = "support/assembler.rs"]

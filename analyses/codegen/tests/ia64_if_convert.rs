@@ -1,5 +1,5 @@
-//! If-conversion of branches outside of loops on IA-64: the worked examples of Bratt, Settle and Connors, by the code and by
-//! execution, and what stays a branch.
+//! If-conversion of branches outside of loops on IA-64: the worked examples of Bratt, Settle and Connors, by
+//! the code and by execution, and the branches that stay.
 
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};

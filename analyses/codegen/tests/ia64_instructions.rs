@@ -1,5 +1,5 @@
-//! IA-64 instructions in the simulator, a line each: what one computes of a few words is what the Architecture Software
-//! Developer's Manual (revision 2.3, volume 3) says, here in Rust.
+//! IA-64 instructions in the simulator, a line each: its results for a few words are those of the
+//! Architecture Software Developer's Manual (revision 2.3, volume 3), here in Rust.
 
 // Formulas stand as the manual has them; what is not less may be unordered.
 #![allow(clippy::precedence, clippy::neg_cmp_op_on_partial_ord)]

@@ -1,5 +1,5 @@
-//! Functions much larger than what people write come to an end: with and without pipelining their code computes the same,
-//! and a loop in which more is wanted than is looked at stays as it is, with the reason.
+//! The compilation of functions much larger than people write ends: with and without pipelining their code
+//! computes the same, and a loop that exceeds the limits stays as it is, with the reason.
 #![allow(clippy::disallowed_methods)]
 
 use ir::lower::c_family::{LowerOptions, lower_unit};

@@ -1,4 +1,5 @@
-//! The loops of `fixtures/c/loops` on both processors: what bounds each, what is reached, and that the code computes the same.
+//! The loops of `fixtures/c/loops` on both processors: the bounds of each, the interval reached, and the
+//! results of the code.
 //!
 //! `cargo test -p lockstep-codegen --test ia64_loops -- --nocapture` prints the figures; the tables themselves stand beside
 //! the loops, and are rewritten by `UPDATE_FIXTURES=1`. GNU `as` judges where it is found (`LOCKSTEP_IA64_AS`).

@@ -1,6 +1,6 @@
-//! Assembly that is none: fixtures with bytes and lines changed, and texts of a size and shape that nobody writes. They are
-//! read, listed and re-bundled without a panic and within bounds; what is rewritten is still read, and the instructions
-//! that were there are there. `LOCKSTEP_IA64_MUTATIONS` says how many.
+//! Assembly that is none: fixtures with bytes and lines changed, and texts of a size and shape that nobody
+//! writes. They are read, listed and re-bundled without a panic and within bounds; rewritten text is still
+//! readable, and has the instructions of the original. `LOCKSTEP_IA64_MUTATIONS` says how many.
 #![allow(clippy::disallowed_methods)]
 
 use isa::ia64::Class;

@@ -1,5 +1,6 @@
-//! Nops in code of the loops of `fixtures/c/loops`: of the search for templates against the list schedule that it starts
-//! from, and of what is emitted against what GNU `as` packs of the same instructions and stops by itself.
+//! Nops in code of the loops of `fixtures/c/loops`: those of the search for templates against the list
+//! schedule that it starts from, and those of the emitted code against the bundles that GNU `as` makes of the
+//! same instructions and stops by itself.
 //!
 //! `cargo test -p lockstep-codegen --test ia64_nops -- --nocapture` prints the figures.
 #![allow(clippy::disallowed_methods)]

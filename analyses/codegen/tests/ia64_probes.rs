@@ -1,5 +1,6 @@
-//! Probes in IA-64 assembly: functions with them compute what they did, and their counters hold what the simulator saw, for
-//! the loops of the fixtures and for random programs of C. `LOCKSTEP_IA64_PROGRAMS` says how many programs.
+//! Probes in IA-64 assembly: functions with them compute the same, and their counters agree with the
+//! simulator's observations, for the loops of the fixtures and for random programs of C.
+//! `LOCKSTEP_IA64_PROGRAMS` says how many programs.
 #![allow(clippy::disallowed_methods)]
 
 #[path = "support/assembler.rs"]

@@ -1,12 +1,13 @@
 //! The bound of a loop's recurrences, and the interval that is reached, are those of its arithmetic alone, however values
 //! are handed from variable to variable.
 //!
-//! Random loops of C over a few variables of type `double`: sums, differences, products and copies. The judge knows no
-//! dependence graph: it follows each variable through one iteration, counts the operations from what each was at the
-//! start, and takes the greatest of what such ways around come to an iteration (a path algebra over the variables).
-//! `LOCKSTEP_RECURRENCES` says how many loops.
+//! Random loops of C over a few variables of type `double`: sums, differences, products and copies. The judge
+//! knows no dependence graph: it follows each variable through one iteration, counts the operations from each
+//! variable at the start, and takes the greatest number of operations that such cycles have per iteration (a
+//! path algebra over the variables). `LOCKSTEP_RECURRENCES` says how many loops.
 //!
-//! Chains of integers are written beside what they come to: divisions by numbers that are known, rotations, remainders.
+//! Chains of integers are written beside their lengths: divisions by numbers that are known, rotations,
+//! remainders.
 #![allow(clippy::disallowed_methods)]
 
 #[path = "support/judge.rs"]

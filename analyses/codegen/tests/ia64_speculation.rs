@@ -1,5 +1,6 @@
-//! Search loops whose loads are guarded by exits: pipelined with speculative loads at a smaller interval than without, and
-//! right where memory ends with what ends the search, and where speculative loads fail that need not.
+//! Search loops whose loads are guarded by exits: pipelined with speculative loads at a smaller interval than
+//! without, and right where memory ends with the element that ends the search, and where speculative loads
+//! fail that need not.
 #![allow(clippy::disallowed_methods)]
 
 use ir::Language;

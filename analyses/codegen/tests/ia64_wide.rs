@@ -1,5 +1,6 @@
-//! Wide C kernels (`oracle::random::c::wide`) as IA-64 code: the simulator leaves what the reference interpreter leaves, or the
-//! host's compiler where functions are called through pointers or pointers lie in memory; and GNU `as` takes the text.
+//! Wide C kernels (`oracle::random::c::wide`) as IA-64 code: the simulator's results are those of the
+//! reference interpreter, or of the host's compiler where functions are called through pointers or pointers
+//! lie in memory; and GNU `as` takes the text.
 //!
 //! `LOCKSTEP_WIDE_KERNELS` of them (150), from the seed `LOCKSTEP_FIRST` on, each unpipelined and pipelined by one method, by
 //! all where `LOCKSTEP_PIPELINED` is 1. `LOCKSTEP_WIDE_ALL` judges all by the host, too, and goes on behind differences.

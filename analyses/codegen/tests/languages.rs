@@ -1,5 +1,6 @@
-//! The functions in `analyses/ir/tests/languages`, a construct each, as code: what IA-64 code leaves in the simulator, and PTX
-//! read again and executed, is what compilers of C and C++ say. GNU `as` and NVIDIA's assembler take the text.
+//! The functions in `analyses/ir/tests/languages`, a construct each, as code: the results of IA-64 code in
+//! the simulator, and of PTX read again and executed, are those of compilers of C and C++. GNU `as` and
+//! NVIDIA's assembler take the text.
 #![allow(clippy::disallowed_methods)]
 
 #[path = "support/assembler.rs"]

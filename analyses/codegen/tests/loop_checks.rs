@@ -1,5 +1,5 @@
-//! The checker of edits of loops: what the actions write is accepted, and a result that is spoilt by hand is refused by the
-//! rule that it breaks.
+//! The checker of edits of loops: the results of actions are accepted, and a result that is spoilt by hand is
+//! refused by the rule that it breaks.
 
 #[path = "support/c_file.rs"]
 mod c_file;

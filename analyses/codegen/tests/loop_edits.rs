@@ -1,4 +1,5 @@
-//! Edits of loops in C: what is rewritten computes what it did, and what is not has the reason that stands beside it.
+//! Edits of loops in C: a rewritten loop computes the same, and one that is not rewritten has the reason that
+//! stands beside it.
 
 #[path = "support/c_file.rs"]
 mod c_file;

@@ -1,5 +1,5 @@
-//! PTX some of whose values are parked in shared memory, against the interpreter and NVIDIA's assembler: what is computed
-//! stays, slots of warps and columns of lanes do not mix, and less is live.
+//! PTX some of whose values are parked in shared memory, against the interpreter and NVIDIA's assembler: the
+//! results are the same, slots of warps and columns of lanes do not mix, and less is live.
 //!
 //! `LOCKSTEP_PARKED_PTX=N` takes N texts of each kind instead of the default number.
 

@@ -1,5 +1,5 @@
-//! Copies that count paths, against the interpreter: a run of the copy leaves in its counters how often the lanes of the original
-//! took each path, and computes what the original does.
+//! Copies that count paths, against the interpreter: a run of the copy leaves in its counters how often the
+//! lanes of the original took each path, and computes the same as the original.
 //!
 //! `LOCKSTEP_COPIED_PROGRAMS=N` makes N random functions of each kind instead of the default number, `LOCKSTEP_COPIED_FIRST=N`
 //! starts at another seed.

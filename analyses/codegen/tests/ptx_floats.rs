@@ -1,5 +1,5 @@
-//! Arithmetic of each floating-point type as PTX: every operation has code in its own precision, and what is read back
-//! computes the same.
+//! Arithmetic of each floating-point type as PTX: every operation has code in its own precision, and the code
+//! read back computes the same.
 
 #[path = "support/read.rs"]
 mod read;

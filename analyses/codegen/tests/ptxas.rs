@@ -1,4 +1,4 @@
-//! NVIDIA's assembler judges what is printed of random programs.
+//! NVIDIA's assembler judges the printed code of random programs.
 #![allow(clippy::disallowed_methods)]
 
 #[path = "support/ptxas.rs"]

@@ -1,7 +1,8 @@
-//! The estimate of a kernel's registers against what NVIDIA's assembler allocates.
+//! The estimate of a kernel's registers against the allocation of NVIDIA's assembler.
 //!
-//! Kernels of `fixtures/ptx` and of what is printed of `fixtures/cuda` always, and those of the directory that `LOCKSTEP_PUBLIC_PTX` names: of these the distribution
-//! of the errors is printed for each target, apart for the half by whose names the weights of the estimate were fitted. With
+//! Kernels of `fixtures/ptx` and those printed from `fixtures/cuda` are always compared, and those of the
+//! directory that `LOCKSTEP_PUBLIC_PTX` names if it is set: of these the distribution of the errors is
+//! printed for each target, apart for the half by whose names the weights of the estimate were fitted. With
 //! `LOCKSTEP_REGISTER_LIST` each kernel is printed, too.
 #![allow(clippy::disallowed_methods)]
 

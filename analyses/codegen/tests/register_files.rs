@@ -1,12 +1,13 @@
-//! The estimate of vector and scalar registers against what LLVM allocates for two of AMD's processors.
+//! The estimate of vector and scalar registers against LLVM's allocation for two of AMD's processors.
 //!
-//! The counts were read from what clang 19 -O3 makes of the files as HIP (`-x hip --cuda-device-only -include
-//! hip/hip_runtime.h -S`: `.vgpr_count` and `.sgpr_count`); kernels with private arrays in memory are left out.
+//! The counts were read from the code that clang 19 -O3 makes of the files as HIP (`-x hip --cuda-device-only
+//! -include hip/hip_runtime.h -S`: `.vgpr_count` and `.sgpr_count`); kernels with private arrays in memory
+//! are left out.
 //!
-//! With `LOCKSTEP_HIP_KERNELS` the directories `NAME-hip` of that directory are compiled by `LOCKSTEP_CLANG` (with the options
-//! in `LOCKSTEP_HIP_OPTIONS`, such as where ROCm lies) and compared with what is estimated of `NAME-cuda`, file by file, as
-//! HeCBench keeps its programs: the distribution of the errors is printed, apart for the half by whose names the weights were
-//! fitted.
+//! With `LOCKSTEP_HIP_KERNELS` the directories `NAME-hip` of that directory are compiled by `LOCKSTEP_CLANG`
+//! (with the options in `LOCKSTEP_HIP_OPTIONS`, such as where ROCm lies) and compared with the estimates for
+//! `NAME-cuda`, file by file, as HeCBench keeps its programs: the distribution of the errors is printed,
+//! apart for the half by whose names the weights were fitted.
 #![allow(clippy::disallowed_methods)]
 
 use ir::lower::c_family::{LowerOptions, lower_unit};

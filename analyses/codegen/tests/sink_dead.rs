@@ -1,5 +1,6 @@
-//! Statements that are moved to where they are read, against the interpreter: the rewritten function computes what the original
-//! did, and executes the statement exactly as often as was said, where the profile has whole ways.
+//! Statements that are moved to where they are read, against the interpreter: the rewritten function computes
+//! the same as the original, and executes the statement exactly as often as predicted, where the profile has
+//! whole ways.
 //!
 //! `LOCKSTEP_SUNK_PROGRAMS=N` makes N random functions of each language instead of the default number, `LOCKSTEP_SUNK_FIRST=N`
 //! starts at another seed. Every statement of each is tried, with the profile of its run and without.

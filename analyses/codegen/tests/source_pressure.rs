@@ -1,5 +1,5 @@
-//! Edits of source that leave less in registers against the interpreter: the rewritten kernel computes what the original did, bit
-//! for bit, wherever the peak is said to be.
+//! Edits of source that keep less in registers, against the interpreter: the rewritten kernel computes the
+//! same as the original, bit for bit, wherever the peak is said to be.
 //!
 //! `LOCKSTEP_PRESSURE_PROGRAMS=N` makes N random kernels instead of the default number, `LOCKSTEP_PRESSURE_FIRST=N` starts at
 //! another seed. Of each kernel every variable is rewritten alone and all together, for several random places of the peak.

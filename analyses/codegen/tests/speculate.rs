@@ -1,5 +1,5 @@
-//! Expressions that are evaluated ahead, against the interpreter: the rewritten function computes what the original did, and
-//! evaluates the expression exactly as often as was said.
+//! Expressions that are evaluated ahead, against the interpreter: the rewritten function computes the same as
+//! the original, and evaluates the expression exactly as often as predicted.
 //!
 //! `LOCKSTEP_SPECULATED_PROGRAMS=N` makes N random functions of each language instead of the default number,
 //! `LOCKSTEP_SPECULATED_FIRST=N` starts at another seed.

@@ -1,4 +1,4 @@
-//! The share of zero warps from which a version on zero is said to pay, beside what an H200 showed.
+//! The share of zero warps from which a version on zero is said to pay, beside the measurement on an H200.
 
 #[path = "support/read.rs"]
 mod read;

@@ -1,5 +1,5 @@
-//! Versions on zero in the source against the interpreter: the rewritten kernel computes what the original did, bit for
-//! bit but for the sign of zero and for what was infinite or a NaN before.
+//! Versions on zero in the source against the interpreter: the rewritten kernel computes the same as the
+//! original, bit for bit except for the sign of zero and for values that were infinite or NaN before.
 //!
 //! Inputs are zero in whole warps, in single lanes, and nowhere. `LOCKSTEP_SOURCE_PROGRAMS=N` makes N random kernels
 //! instead of the default number, `LOCKSTEP_SOURCE_FIRST=N` starts at another seed. Every version of a kernel is run.

@@ -5,11 +5,12 @@
 //! if (tid.x != n) return; ..          {0} or {1} or ..    if (x + y == 0) { .. }     {0}
 //! ```
 //!
-//! A family of sets: at any time the active lanes are a subset of one of them. Each condition whose edge dominates the
-//! block gives a family, from its operands' values in each lane where these are known (`lanes`), else all lanes; families
-//! are intersected pair by pair. Bounded by `DEPTH` conditions and `SETS` sets: what goes beyond says nothing.
-//! Branches that leave a loop are not looked at from outside of it: lanes that left in different iterations meet there.
-//! Estimate: rows of a workgroup of unknown width are whole warps, and indices that are compared do not wrap.
+//! A family of sets: at any time the active lanes are a subset of one of them. Each condition whose edge
+//! dominates the block gives a family, from its operands' values in each lane where these are known
+//! (`lanes`), else all lanes; families are intersected pair by pair. Bounded by `DEPTH` conditions and `SETS`
+//! sets: anything beyond gives no information. Branches that leave a loop are not looked at from outside of
+//! it: lanes that left in different iterations meet there. Estimate: rows of a workgroup of unknown width are
+//! whole warps, and indices that are compared do not wrap.
 
 use crate::divergence::{Engine, SUBGROUP};
 use crate::lanes;

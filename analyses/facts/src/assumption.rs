@@ -1,5 +1,6 @@
-//! Facts that rest on something which no program says: the shape of the blocks in which the visible launches run a kernel, or
-//! the template arguments that they give to it. Such a fact carries a mark, and a finding names what it rests on.
+//! Facts that rest on properties which no program states: the shape of the blocks in which the visible
+//! launches run a kernel, or the template arguments that they give to it. Such a fact carries a mark, and a
+//! finding names its assumption.
 //!
 //! ```text
 //! k<<<n, 256>>>(p);   i = threadIdx.x + threadIdx.y     without: divergent    with blocks of 256 x 1 x 1: affine, marked

@@ -5,13 +5,13 @@
 //!                                                    k         [0, 2^31-1], in the body [0, 2^31-2]
 //! ```
 //!
-//! The lattice is that of intervals within the type, the empty one below: a value that is never computed. A parameter of a
-//! block is the join over its edges, each narrowed by the condition that leads there; an operand is narrowed by the conditions
-//! of the edges that dominate the block of its use. Bounds that keep growing are widened to the next limit of a type, so that
-//! each changes a few times only; two more passes take back what was widened too far. An operation whose numbers leave its type
-//! gives the whole type.
+//! The lattice is that of intervals within the type, the empty one below: a value that is never computed. A
+//! parameter of a block is the join over its edges, each narrowed by the condition that leads there; an
+//! operand is narrowed by the conditions of the edges that dominate the block of its use. Bounds that keep
+//! growing are widened to the next limit of a type, so that each changes a few times only; two more passes
+//! narrow bounds that were widened too far. An operation whose numbers leave its type gives the whole type.
 //!
-//! Not done: what memory holds, sums of lanes, relations between two values beyond the one comparison.
+//! Not done: the contents of memory, sums of lanes, relations between two values beyond the one comparison.
 //!
 //! Paper: Cousot and Cousot, *Static determination of dynamic properties of programs* (1976), with widening to thresholds.
 

@@ -6,10 +6,11 @@
 //! tile[r][c ^ r]                    the swizzle's own permutation
 //! ```
 //!
-//! A value is `u + lane value`, where `u` is uniform over the warp, not known, and a multiple of `unit`; bits below `unit` are
-//! known then, which is what masks and shifts of addresses need. Narrow values must be that as numbers, not only modulo
-//! their width. One walk over the operands of an address, at most `STEPS`
-//! values; what merges at a join is known by its form or not at all. Estimate: rows of unknown width are whole warps.
+//! A value is `u + lane value`, where `u` is uniform over the warp, not known, and a multiple of `unit`; bits
+//! below `unit` are known then, as masks and shifts of addresses require. Narrow values must be that as
+//! numbers, not only modulo their width. One walk over the operands of an address, at most `STEPS` values; a
+//! value that merges at a join is known by its form or not at all. Estimate: rows of unknown width are whole
+//! warps.
 
 use crate::divergence::{Engine, SUBGROUP, Term};
 use crate::memory::{coordinate, moves_along_a_warp};

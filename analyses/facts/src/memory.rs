@@ -6,9 +6,9 @@
 //! p[pitch*tid.x]   4*pitch bytes apart, strided                 tile[32*tid.x]   32 ways
 //! ```
 //!
-//! The addresses of all lanes are computed from the address's form; what is uniform in it is taken to be aligned to the
-//! sector (bank row), and rows of a workgroup of unknown shape to be whole warps. Estimates for the lanes that the
-//! conditions on the way let through (`active`), of accesses that lie in one object.
+//! The addresses of all lanes are computed from the address's form; its uniform part is taken to be aligned
+//! to the sector (bank row), and rows of a workgroup of unknown shape to be whole warps. Estimates for the
+//! lanes that the conditions on the way let through (`active`), of accesses that lie in one object.
 
 use crate::active::{Active, Lanes};
 use crate::divergence::{Engine, Form, SUBGROUP, Shape, Term};

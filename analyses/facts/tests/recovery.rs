@@ -1,5 +1,6 @@
-//! Text that is not understood, and what is not in sight, leaves nothing uniform that it may write or yield. Each case
-//! names the variable `D`, which differs between lanes in some program that the text may stand for.
+//! Text that is not understood, and code that is not in sight, leaves nothing uniform that it may write or
+//! yield. Each case names the variable `D`, which differs between lanes in some program that the text may
+//! stand for.
 
 extern crate lockstep_facts as facts;
 

@@ -1,6 +1,7 @@
-//! Races on shared memory against executions: random kernels with barriers, loops and conditions at random, and a race
-//! detector over the interpreter, which knows nothing but the order that barriers make. Each finding names two threads, and the
-//! detector must see just these two collide at just these places; of what it sees besides, the share that is found is printed.
+//! Races on shared memory against executions: random kernels with barriers, loops and conditions at random,
+//! and a race detector over the interpreter, which knows nothing but the order that barriers make. Each
+//! finding names two threads, and the detector must see just these two collide at just these places; the
+//! share of its other collisions that are found is printed.
 //!
 //! `LOCKSTEP_RACE_KERNELS=N` runs N kernels, `LOCKSTEP_RACE_SEED=N` starts at another seed.
 

@@ -1,5 +1,5 @@
-//! Cancellation of long computations. A solver or an interpreter calls `check` once an outer iteration and returns
-//! early when it fails; whoever started it decides what makes it fail. There is no clock here.
+//! Cancellation of long computations. A solver or an interpreter calls `check` once an outer iteration and
+//! returns early when it fails; the caller that started it decides when it fails. There is no clock here.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

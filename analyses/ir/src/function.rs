@@ -1,4 +1,4 @@
-//! A function in SSA form, and what it remembers of its source: variables, vectors, positions, inlined calls.
+//! A function in SSA form, and its record of the source: variables, vectors, positions, inlined calls.
 
 use crate::entity::{Block, EntityVec, Inst, Site, Symbol, UnknownId, Value, Variable};
 use crate::inst::{Convention, InstData};

@@ -1,6 +1,6 @@
-//! Instructions. Operands are `Value`s; what an operation needs besides is in its `Op`. Unless said otherwise an
-//! operation is pure, lane-wise and total (a shift by the width or more and a division by zero give an unspecified
-//! value that is the same for equal operands; the reference interpreter says which).
+//! Instructions. Operands are `Value`s; further properties of an operation are in its `Op`. Unless said
+//! otherwise an operation is pure, lane-wise and total (a shift by the width or more and a division by zero
+//! give an unspecified value that is the same for equal operands; the reference interpreter defines which).
 
 mod texture;
 

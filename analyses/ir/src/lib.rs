@@ -1,4 +1,4 @@
-//! Trees to one typed SSA form. Knows what a program means; never which machine runs it.
+//! Trees to one typed SSA form. Knows the meaning of a program, never the machine that runs it.
 //!
 //! One `Module` is one item (kernel, shader entry point, device function) with everything it reaches inlined;
 //! calls that remain are to unknown or recursive functions. Every position is relative to an item, so a module is

@@ -1,5 +1,5 @@
-//! Values that others depend on: what is reached backwards from effects, branches and results, through operands and through
-//! the arguments of edges.
+//! Values that others depend on: those reached backwards from effects, branches and results, through operands
+//! and through the arguments of edges.
 //!
 //! ```text
 //! store p, v2     v2 = add v1, 1     v1 = parameter of a block that b0 gives v0     needed: p, v2, v1, v0

@@ -1,5 +1,6 @@
-//! Text that is not understood, calls that nothing in sight defines: what they may change is not known behind them, and what
-//! they can't reach keeps its value. A value that is not known differs from one seed of the interpreter to the next.
+//! Text that is not understood, calls that nothing in sight defines: variables that they may change are
+//! unknown behind them, and those that they can't reach keep their values. A value that is not known differs
+//! from one seed of the interpreter to the next.
 
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;

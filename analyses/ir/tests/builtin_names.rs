@@ -1,4 +1,5 @@
-//! Names that C and CUDA know without a declaration: types by size and sign, headers by what they hide.
+//! Names that C and CUDA know without a declaration: types by size and sign, headers by the names that they
+//! hide.
 
 use lockstep_ir::Language;
 use lockstep_ir::lower::c_family::builtins::is_known_header;

@@ -1,5 +1,6 @@
-//! Functions of CUDA across the lanes of a warp and a block, by execution: what each gives a thread is what the CUDA C++
-//! Programming Guide says (built-in variables and functions, cooperative groups), here in Rust.
+//! Functions of CUDA across the lanes of a warp and a block, by execution: the result of each for a thread is
+//! that of the CUDA C++ Programming Guide (built-in variables and functions, cooperative groups), here in
+//! Rust.
 
 // Formulas stand as the guide has them.
 #![allow(clippy::precedence)]

@@ -1,4 +1,5 @@
-//! Launches in a person's words: how arguments are written, which have no use and why, and how what a run leaves is shown.
+//! Launches in a person's words: the notation of arguments, the unused ones with the reason, and the display
+//! of a run's results.
 
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::{FunctionKind, Language, Module, Type};

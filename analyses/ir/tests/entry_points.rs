@@ -1,5 +1,5 @@
-//! The entry points of HLSL, their stages and their parameters: what the reference of HLSL says of
-//! attributes, semantics and interpolation modifiers.
+//! The entry points of HLSL, their stages and their parameters: the rules of HLSL's reference for attributes,
+//! semantics and interpolation modifiers.
 
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit, stages::named_stage};
 use lockstep_ir::verify::verify_module;

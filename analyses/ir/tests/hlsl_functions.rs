@@ -1,5 +1,6 @@
-//! Functions and operators of HLSL by execution: what an expression of a lane's number is, is what the reference of HLSL says,
-//! here in Rust; and what a launch gives to a program that says nothing of its arguments.
+//! Functions and operators of HLSL by execution: the value of an expression of a lane's number is that of
+//! HLSL's reference, here in Rust; and the inputs that a launch gives to a program without described
+//! arguments.
 
 // Formulas stand as the reference has them.
 #![allow(clippy::precedence)]

@@ -1,5 +1,5 @@
-//! The languages, a function a construct: what each computes is what a compiler of the language says, which the comment
-//! behind the function has for k = 0, 1, 2 and 5.
+//! The languages, a function a construct: the result of each is that of a compiler of the language, which the
+//! comment behind the function has for k = 0, 1, 2 and 5.
 
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;

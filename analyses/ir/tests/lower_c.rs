@@ -1,7 +1,7 @@
-//! C sources lowered and executed: the fixtures' `//@ run:` lines, and what distinguishes C from C++.
+//! C sources lowered and executed: the fixtures' `//@ run:` lines, and the differences between C and C++.
 //!
-//! `f(2, [1, 2]) == 3`: numbers by the parameters' types, arrays by what the pointers point to; `== y [3, 4]` is what the
-//! array behind the parameter `y` begins with afterwards.
+//! `f(2, [1, 2]) == 3`: numbers by the parameters' types, arrays by the types that the pointers point to; `==
+//! y [3, 4]` is the beginning of the array behind the parameter `y` afterwards.
 
 use fixtures::Fixture;
 use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};

@@ -1,4 +1,4 @@
-//! HLSL sources lowered and executed: what lies where in buffers, and constants given by name.
+//! HLSL sources lowered and executed: the layout of buffers, and constants given by name.
 
 use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::verify::verify_module;

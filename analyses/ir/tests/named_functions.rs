@@ -1,4 +1,5 @@
-//! Functions that a dialect names, by execution: what each computes of a few numbers, and what mathematics says of them.
+//! Functions that a dialect names, by execution: the result of each for a few numbers, and the mathematical
+//! value.
 
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::{FunctionKind, Language, Module};

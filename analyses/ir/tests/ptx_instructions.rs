@@ -1,4 +1,5 @@
-//! PTX executed, an instruction a line: what it computes of a few operands is what the PTX ISA says, here in Rust.
+//! PTX executed, an instruction a line: its results for a few operands are those of the PTX ISA, here in
+//! Rust.
 
 // Formulas stand as the manual has them; what is not less may be unordered.
 #![allow(

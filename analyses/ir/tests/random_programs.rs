@@ -1,9 +1,10 @@
 //! The contents of the random programs: an oracle says nothing of what it never sees.
 //!
-//! Each generator's programs of some seeds are counted by construct (operators, keywords and literals of C; operations,
-//! terminators and types of the IR; sizes of arguments and launches), and the counts are pinned in a table beside this
-//! file. `UPDATE_FIXTURES=1` rewrites it: who changes a generator sees in the difference what the oracles see more or less
-//! of. A recorded seed names the same program as long as the table stands.
+//! Each generator's programs of some seeds are counted by construct (operators, keywords and literals of C;
+//! operations, terminators and types of the IR; sizes of arguments and launches), and the counts are pinned
+//! in a table beside this file. `UPDATE_FIXTURES=1` rewrites it: after a change of a generator, the
+//! difference shows which constructs the oracles see more or less often. A recorded seed names the same
+//! program as long as the table stands.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 

@@ -1,4 +1,5 @@
-//! Slots become values: on random functions, a use receives what a machine with real variables would hold.
+//! Slots become values: on random functions, a use receives the value that a machine with real variables
+//! would hold.
 
 use lockstep_ir::builder::{FunctionBuilder, Slot};
 use lockstep_ir::*;

@@ -1,4 +1,5 @@
-//! The text form of whole functions: what is printed is parsed again, junk is an error, and files compute what they say.
+//! The text form of whole functions: printed text is parsed again, junk is an error, and files compute their
+//! stated results.
 
 use lockstep_ir::builder::FunctionBuilder;
 use lockstep_ir::text::{normalise, parse, parse_module, print, print_module};

@@ -1,5 +1,5 @@
-//! One case: PTX, a launch, and what memory holds after the reference interpreter ran it; or the reason why the run tells
-//! nothing about hardware.
+//! One case: PTX, a launch, and the contents of memory after the reference interpreter ran it; or the reason
+//! why the run tells nothing about hardware.
 
 use crate::sources::UNSPECIFIED;
 use crate::watch::{Watch, code};

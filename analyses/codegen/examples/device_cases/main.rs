@@ -1,5 +1,5 @@
-//! Cases for a real device: PTX as it is printed, launches, and what memory holds after the reference interpreter ran
-//! them. `device_cases.py` beside this file runs them on a GPU and says where the two differ.
+//! Cases for a real device: PTX as it is printed, launches, and the contents of memory after the reference
+//! interpreter ran them. `device_cases.py` beside this file runs them on a GPU and says where the two differ.
 //!
 //! `cargo run --release -p lockstep-codegen --example device_cases -- OUT [--programs N] [--seed N ...]`
 //!

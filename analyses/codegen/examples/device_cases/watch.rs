@@ -1,5 +1,6 @@
-//! An observer that says why a run tells nothing about hardware: races, reads of memory that nobody wrote, divisions by
-//! zero; and what it stores where, so that bytes can be compared as what they are.
+//! An observer that says why a run tells nothing about hardware: races, reads of memory that nobody wrote,
+//! divisions by zero; and the types of the values stored at each place, so that bytes can be compared by
+//! type.
 //!
 //! Two accesses of a byte by different threads race when one of them writes, not both are atomic, and no barrier of the
 //! workgroup (or, within a warp, of the warp) lies between them.

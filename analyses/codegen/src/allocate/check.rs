@@ -9,16 +9,18 @@
 //! v2 = add v1, v0    ...; r3 = ld8 [r2]; add r3, ..   r3 holds v1: the read is right
 //! ```
 //!
-//! A state says which values each location holds: virtual registers, and what the function itself put into a register
-//! that it names. A value that was never written is held everywhere. An operation under a predicate makes its location
-//! hold the value for certain where the old one was there, else under that predicate alone. States are intersected where
-//! paths meet. Stops: states only lose values, and a block is walked again when its state has lost some.
+//! A state says which values each location holds: virtual registers, and values that the function itself put
+//! into a register that it names. A value that was never written is held everywhere. An operation under a
+//! predicate makes its location hold the value for certain where the old one was there, else under that
+//! predicate alone. States are intersected where paths meet. Stops: states only lose values, and a block is
+//! walked again when its state has lost some.
 //!
 //! Does not compare memory of the program, speculation or the cycles of pipelined loops, and takes the prologue's word that
 //! preserved registers are saved.
 //!
-//! Source: Fallin, *Cranelift, Part 3: Correctness in Register Allocation*, on regalloc2's checker; Intel, *Itanium Software
-//! Conventions and Runtime Architecture Guide*, chapter 5, for what a call preserves.
+//! Source: Fallin, *Cranelift, Part 3: Correctness in Register Allocation*, on regalloc2's checker; Intel,
+//! *Itanium Software Conventions and Runtime Architecture Guide*, chapter 5, for the registers that a call
+//! preserves.
 
 mod align;
 mod insert;

@@ -4,10 +4,10 @@
 //! a 64-bit value with seven words around it, of eight:   it may find no even pair, and goes last with the hope of one
 //! ```
 //!
-//! Values that find a register whatever their neighbours get are taken out of the graph; where there is none, the one that
-//! costs least for each neighbour goes, and may still find one. Registers are given in the opposite order. A value of
-//! several units takes up places of the others, and one unit spoils a whole place of a wide value. Stops: each value is
-//! taken out once.
+//! Values that find a register whatever their neighbours get are taken out of the graph; if there is none,
+//! the value with the least cost per neighbour is taken out, and may still find one. Registers are given in
+//! the opposite order. A value of several units takes up places of the others, and one unit spoils a whole
+//! place of a wide value. Stops: each value is taken out once.
 //!
 //! Source: Briggs, Cooper, Torczon, *Improvements to graph coloring register allocation* (TOPLAS 1994); Smith, Ramsey,
 //! Holloway, *A generalized algorithm for graph-coloring register allocation* (PLDI 2004), for registers that overlap.

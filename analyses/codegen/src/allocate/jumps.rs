@@ -1,5 +1,5 @@
-//! Jumps to jumps, jumps to what follows anyway, and blocks that nothing reaches. Blocks keep their numbers: what goes is
-//! their operations.
+//! Jumps to jumps, jumps to what follows anyway, and blocks that nothing reaches. Blocks keep their numbers
+//! and lose their operations.
 //!
 //! ```text
 //! b1: (p) br b3; br b2     b2: br b4     b3: ..     ->   b1: (p) br b3; br b4     b2:      b3: ..

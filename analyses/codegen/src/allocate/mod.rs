@@ -1,19 +1,21 @@
-//! Registers for machine functions: dead operations and needless moves go, virtual registers get places in the machine's
-//! files by linear scan, and what finds none lives in the frame.
+//! Registers for machine functions: dead operations and needless moves go, virtual registers get places in
+//! the machine's files by linear scan, and values that find none live in the frame.
 //!
 //! ```text
 //! v4 = mov v3; v5 = add v4, v1        ->  r14 = add r14, r32          parameters stay where they arrive (IA-64)
 //! v9 across a call                    ->  a stacked register, f16 to f31, p1 to p5, or memory
 //! ```
 //!
-//! An interval of a register goes from its first definition to its last use in layout order, blocks in which it is live
-//! included whole. An operation under a predicate keeps the old value, so it does not end a life, unless every use of
-//! what it wrote is under the same predicate. Stops: one pass over intervals; merging of moves takes each move once.
+//! An interval of a register goes from its first definition to its last use in layout order, blocks in which
+//! it is live included whole. An operation under a predicate keeps the old value, so it does not end a life,
+//! unless every use of its result is under the same predicate. Stops: one pass over intervals; merging of
+//! moves takes each move once.
 //!
 //! Does not split intervals and does not recompute constants instead of keeping them.
 //!
-//! Source: Poletto, Sarkar, *Linear Scan Register Allocation* (TOPLAS 1999); Intel, *Itanium Software Conventions and Runtime
-//! Architecture Guide*, chapter 5, for who preserves what.
+//! Source: Poletto, Sarkar, *Linear Scan Register Allocation* (TOPLAS 1999); Intel, *Itanium Software
+//! Conventions and Runtime Architecture Guide*, chapter 5, for the registers that callers and callees
+//! preserve.
 
 pub mod check;
 mod coalesce;

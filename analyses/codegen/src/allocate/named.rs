@@ -5,7 +5,7 @@
 //! v0 = ..; store v3; v4 = add v3, v0        v0: operations 0 and 2
 //! ```
 //!
-//! Only the operations that were given are known: what is put around them names registers of its own.
+//! Only the operations that were given are known: operations put around them name registers of their own.
 
 use super::rounds::Around;
 use crate::mir::Target;

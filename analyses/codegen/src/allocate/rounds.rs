@@ -6,8 +6,9 @@
 //! v0's next read is the farthest:   store v0;  ...;  v5 = load;  v4 = add v3, v5
 //! ```
 //!
-//! Stops: what a round adds is never spilled, so that each takes at least one value away from those that may be. No
-//! registers are kept back, so that few are enough; where one operation alone names more than there are, it is refused.
+//! Stops: registers that a round adds are never spilled, so that each round takes at least one value away
+//! from those that may be. No registers are kept back, so that few are enough; where one operation alone
+//! names more than there are, it is refused.
 //!
 //! Source: Poletto, Sarkar, *Linear Scan Register Allocation* (TOPLAS 1999); Belady's choice and spilling everywhere as in
 //! Sampaio et al., *Divergence Analysis* (TOPLAS 2013), section 4.

@@ -5,9 +5,10 @@
 //! mul.f32 %f3, %f1, %f2;      ->      ... { setp.eq.f32 p, %f3, 0; vote.sync.all q, p; @first red.add [c], 1; ... }
 //! ```
 //!
-//! Edits are insertions behind whole statements; what was there stays. Only values that versioning could test are
-//! counted (`facts::zeros::candidates`), at most `MOST_PLACES` of a function; a value whose statement has no place
-//! behind it (the head of a loop, a body without braces, a macro) is left out. One pass over the function.
+//! Edits are insertions behind whole statements; existing text stays. Only values that versioning could test
+//! are counted (`facts::zeros::candidates`), at most `MOST_PLACES` of a function; a value whose statement has
+//! no place behind it (the head of a loop, a body without braces, a macro) is left out. One pass over the
+//! function.
 //!
 //! Source: Stephenson and Rangan, *AZP*, section 4: two counters a candidate with a warp-wide vote.
 

@@ -1,5 +1,5 @@
-//! Counters in CUDA and HLSL: a call behind each statement that writes a tested variable, and what it calls at the top of
-//! the file.
+//! Counters in CUDA and HLSL: a call behind each statement that writes a tested variable, and the functions
+//! that it calls at the top of the file.
 //!
 //! CUDA's counters are a `__device__` variable of 8 bytes each, HLSL's a byte-address buffer of 4 bytes each in a
 //! register space of its own. HLSL needs shader model 6.0; helper lanes of pixel shaders vote as the hardware has it.

@@ -1,8 +1,9 @@
 //! From a table to the cycles that estimates count with.
 //!
-//! `float = 64` results a clk over 4 schedulers keep a scheduler's pipe busy for 2 cycles with a warp of 32. An operation
-//! that becomes several instructions is charged for all of them on the pipe that does most of the work. Where issue does
-//! not tell, the table's `charge` does, and is never less than what the unit itself takes.
+//! `float = 64` results a clk over 4 schedulers keep a scheduler's pipe busy for 2 cycles with a warp of 32.
+//! An operation that becomes several instructions is charged for all of them on the pipe that does most of
+//! the work. Where issue does not determine the cost, the table's `charge` does, and is never less than the
+//! time of the unit itself.
 
 use super::Table;
 use super::schema::Key;

@@ -1,5 +1,5 @@
-//! A processor with explicit groups of instructions: how many cycles a dependent instruction waits, what issues in one
-//! cycle, and, where the table says, its caches and its predictor of branches.
+//! A processor with explicit groups of instructions: the cycles that a dependent instruction waits, the rules
+//! of issue, and, if the table has them, its caches and its predictor of branches.
 
 use super::Quantity;
 use super::schema::{EPIC, Issue};

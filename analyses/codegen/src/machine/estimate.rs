@@ -9,7 +9,7 @@
 //! access takes a cycle of a scheduler's share for each line that its warp touches, a shared one its bank
 //! conflicts. Instructions of an inlined call count at the place of the call. Linear in the function.
 //!
-//! Does not model the order of instructions, caches, or other warps beyond what the charges hold: for ranking, and for
+//! Does not model the order of instructions, caches, or other warps beyond the charges: for ranking, and for
 //! comparing variants on one machine.
 
 use super::weights::{Origin, weights};

@@ -4,14 +4,14 @@
 //! sm_80: 31 registers a thread      gfx1030: 17 vector registers a thread and 22 scalar registers a warp
 //! ```
 //!
-//! If there is one file, [`super::registers`] estimates it. Where there are two, the values of each that
-//! are live in the order of the text, and those of the vector file that are live in the order in which loads
+//! If there is one file, [`super::registers`] estimates it. Where there are two, the values of each that are
+//! live in the order of the text, and those of the vector file that are live in the order in which loads
 //! begin early, give a less exact estimate: against what LLVM 19 -O3 allocates for 151 public kernels in HIP,
 //! on gfx1030 and gfx906, read as their CUDA counterparts are written, the median error of vector registers
 //! is 22 % on the half that the weights were fitted on and 35 % on the other (90th percentile 55 and 62 %),
 //! of scalar registers 17 and 22 % (42 and 79 %); the test `register_files` measures it on a directory of
-//! programs. Functions of the mathematical library, which LLVM takes apart, and loops that it unrolls are
-//! where it is worst.
+//! programs. Functions of the mathematical library, which LLVM takes apart, and loops that it unrolls have
+//! the largest errors.
 
 use super::Gpu;
 use super::registers::{self, Estimate};

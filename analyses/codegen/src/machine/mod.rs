@@ -1,5 +1,6 @@
-//! Machines as data: one table a processor, each value with its source and with what it is - a fact, a bound or an
-//! estimate. Tables are TOML files in `tables/`; a user's file has the same form and may start from one of them:
+//! Machines as data: one table a processor, each value with its source and its label - fact, bound or
+//! estimate. Tables are TOML files in `tables/`; a user's file has the same form and may start from one of
+//! them:
 //!
 //! ```toml
 //! kind = "gpu"

@@ -6,16 +6,17 @@
 //! 24 are needed and 32 cost no warp: 5 + 0.63 * 24 + 0.9 * 6 + 0.83 * 6 = 30.5, 31 registers
 //! ```
 //!
-//! `ptxas` takes the registers that cost nothing. It begins loads early, keeps addresses apart and spreads values over the
-//! banks until the next warp of a scheduler would be lost (a step of `steps`), and begins to economise there: many kernels
-//! have exactly 32, 40, 48 or 64 registers. So there are two figures: what is needed, which tells the step; and what would
-//! be taken if registers were free, which is limited by the step.
+//! `ptxas` takes the registers that cost nothing. It begins loads early, keeps addresses apart and spreads
+//! values over the banks until the next warp of a scheduler would be lost (a step of `steps`), and begins to
+//! economise there: many kernels have exactly 32, 40, 48 or 64 registers. So there are two figures: the
+//! registers needed, which determine the step; and those that would be taken if registers were free, which
+//! the step limits.
 //!
-//! The weights are fitted on half of 1,870 kernels of public PTX (old PTX of NVIDIA's compilers, and what clang 19 makes
-//! of CUDA), by a hash of their names, against `ptxas` 13.5 for sm_75, sm_80 and sm_90 at once. On the other half the
-//! median error is 8.3, 7.7 and 8.3 %, the 90th percentile 31, 22 and 25 %; the test `register_estimates` measures it on a
-//! directory of files. Of CUDA read as it is written, against what
-//! clang -O3 and `ptxas` make of it, see `COMPILED`.
+//! The weights are fitted on half of 1,870 kernels of public PTX (old PTX of NVIDIA's compilers, and CUDA
+//! compiled by clang 19), by a hash of their names, against `ptxas` 13.5 for sm_75, sm_80 and sm_90 at once.
+//! On the other half the median error is 8.3, 7.7 and 8.3 %, the 90th percentile 31, 22 and 25 %; the test
+//! `register_estimates` measures it on a directory of files. For CUDA read as it is written, against the
+//! results of clang -O3 and `ptxas`, see `COMPILED`.
 
 use super::Gpu;
 use super::schema::Key;

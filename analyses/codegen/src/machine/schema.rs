@@ -4,8 +4,8 @@
 //! Sections that a table may lack (`OPTIONAL`) have values that are taken where the section is there and does not say them.
 //! A quantity with *words* is one of these, its value the index.
 //!
-//! Of `kind = "gpu"`: a *multiprocessor* is what holds a workgroup: NVIDIA's SM, AMD's WGP (RDNA) or CU (GCN, CDNA). It has `schedulers`
-//! partitions, and a warp stays in one of them.
+//! Of `kind = "gpu"`: a *multiprocessor* is the unit that holds a workgroup: NVIDIA's SM, AMD's WGP (RDNA) or
+//! CU (GCN, CDNA). It has `schedulers` partitions, and a warp stays in one of them.
 
 /// One quantity of a schema.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,4 +1,5 @@
-//! A processor that issues execution sets: what a set holds, which units work at once, what takes more than a cycle.
+//! A processor that issues execution sets: the contents of a set, the units that work at once, the
+//! instructions that take more than a cycle.
 
 use super::Quantity;
 use super::schema::SetKey;

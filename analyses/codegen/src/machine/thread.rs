@@ -1,5 +1,5 @@
-//! The latencies of a processor with explicit groups as costs of the IR's operations: what estimates of a thread by itself count
-//! with.
+//! The latencies of a processor with explicit groups as costs of the IR's operations: the costs in estimates
+//! of a thread by itself.
 
 use super::epic::Epic;
 use super::schema::Issue;

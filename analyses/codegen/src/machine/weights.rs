@@ -10,7 +10,8 @@
 //! divergent one has the warp on both sides; a block is executed at most as often as its dominator, times its loops. One
 //! pass in reverse post-order; edges backwards are in the iterations, irreducible loops count once.
 //!
-//! Like `specialize::frequency`, which weighs what a lane would meet and knows no facts; the heuristic is the same.
+//! Like `specialize::frequency`, which weighs the blocks that a lane would meet and knows no facts; the
+//! heuristic is the same.
 
 use crate::specialize::frequency::TRIPS;
 use facts::{Class, FunctionFacts};

@@ -7,10 +7,10 @@
 //! store [b] = y
 //! ```
 //!
-//! One pass with the writers and readers of each location since it was last written for certain; for a loop the body is
-//! passed twice, and what leads from the first pass to the second is carried to the next iteration. Accesses to memory in
-//! pairs: those of objects that are apart are free, all others keep their order. Locations are numbers: virtual registers
-//! before allocation, storage behind it.
+//! One pass with the writers and readers of each location since it was last written for certain; for a loop
+//! the body is passed twice, and dependences from the first pass to the second are carried to the next
+//! iteration. Accesses to memory in pairs: those of objects that are apart are free, all others keep their
+//! order. Locations are numbers: virtual registers before allocation, storage behind it.
 
 use super::function::{FrameOffset, Name, Operand, Operation};
 use super::schedule::Scheduled;

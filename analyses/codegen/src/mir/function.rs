@@ -1,5 +1,5 @@
-//! A function in machine operations on virtual registers: what selection makes, what predication and pipelining change, and
-//! what register allocation reads.
+//! A function in machine operations on virtual registers: the result of selection, changed by predication and
+//! pipelining, and the input of register allocation.
 //!
 //! ```text
 //! b1:  v4 = ld8 [v2], 8          line 12; a restrict parameter's object

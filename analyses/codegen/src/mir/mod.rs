@@ -1,5 +1,5 @@
-//! Machine code between the analyses and a target's text, of any instruction set: functions on virtual registers, and what
-//! passes ask of their target.
+//! Machine code between the analyses and a target's text, of any instruction set: functions on virtual
+//! registers, and the questions that passes ask of their target.
 
 pub mod dependence;
 pub mod function;

@@ -1,8 +1,9 @@
-//! A checker of packets that shares no code with what makes them: every pair of operations of the block by itself.
+//! A checker of packets that shares no code with the packer: every pair of operations of the block by itself.
 //!
-//! Two operations of which one writes what the other reads or writes keep their order, and share a cycle only where the
-//! second one writes what the first one reads, or where memory permits it. A branch has all that was in front of it in its
-//! cycle or before. A packet fits the units of the processor. Latencies are not asked for: who reads too early waits.
+//! Two operations of which one writes a register that the other reads or writes keep their order, and share a
+//! cycle only if the second one writes what the first one reads, or if memory permits it. A branch has all
+//! that was in front of it in its cycle or before. A packet fits the units of the processor. Latencies are
+//! not checked: an operation that reads too early waits.
 
 use super::Packets;
 use crate::mir::dependence::Locations;

@@ -1,5 +1,5 @@
-//! Lower bounds of the initiation interval: what the resources ask for (ResMII), and what the recurrences do (RecMII),
-//! with the resource and the cycle of dependences that they come from.
+//! Lower bounds of the initiation interval: that of the resources (ResMII), and that of the recurrences
+//! (RecMII), with the limiting resource and cycle of dependences.
 //!
 //! ```text
 //! s += a[i] * b[i]     2 loads, 2 memory units: ResMII 1; s -> s takes 4 cycles at distance 1: RecMII 4

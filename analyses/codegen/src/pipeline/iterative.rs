@@ -2,10 +2,10 @@
 //! others, which are placed again, until all have a place or the budget is spent. Where units stand in for each other those
 //! whose units are least in demand go first.
 //!
-//! Priority is the height: the longest way from an operation to the end of its iteration at this interval. An operation
-//! that is placed again starts at least a cycle later than before, so that two operations cannot displace each other
-//! for ever at one place; what ends the search is the budget. It proves nothing: where it fails another order, or
-//! `exact`, may succeed.
+//! Priority is the height: the longest way from an operation to the end of its iteration at this interval. An
+//! operation that is placed again starts at least a cycle later than before, so that two operations cannot
+//! displace each other for ever at one place; the budget ends the search. It proves nothing: if it fails,
+//! another order, or `exact`, may succeed.
 //!
 //! Source: Rau, *Iterative Modulo Scheduling*, 1996, section 3 (figures 2 to 5).
 

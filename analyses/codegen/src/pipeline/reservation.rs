@@ -1,5 +1,5 @@
-//! The modulo reservation table where units stand in for each other: what the operations of each slot of the interval ask
-//! for, and which kind of operation fits in beside them.
+//! The modulo reservation table where units stand in for each other: the demands of the operations in each
+//! slot of the interval, and the kinds of operation that fit in beside them.
 //!
 //! An answer is kept until its slot changes: a scheduler asks for the same kinds again and again.
 

@@ -1,4 +1,5 @@
-//! If-conversion for processors with one flag: the blocks of a loop as one, what executes sometimes under the flag.
+//! If-conversion for processors with one flag: the blocks of a loop as one, with operations that execute only
+//! sometimes under the flag.
 //!
 //! ```text
 //! b1: f = x < 0; if f jump b3        f = x < 0; c = f as number
@@ -6,11 +7,12 @@
 //! b3: ...; loop                      ...; loop
 //! ```
 //!
-//! The condition of a piece of the loop is a number, 1 where it executes and 0 where not: of a branch's side the number of its flag,
-//! and the piece's own; of a join the disjunction of the sides that lead to it. In front of what executes under it the flag
-//! is made from the number again, behind each compare anew, so that few values of the flag live beside each other. A compare
-//! whose flag is read in its own piece alone executes always; one whose flag others read leaves the old value where its
-//! piece does not execute. One pass over the pieces in the order of control.
+//! The condition of a piece of the loop is a number, 1 where it executes and 0 where not: of a branch's side
+//! the number of its flag, and the piece's own; of a join the disjunction of the sides that lead to it. In
+//! front of operations under it, the flag is made from the number again, behind each compare anew, so that
+//! few values of the flag live beside each other. A compare whose flag is read in its own piece alone
+//! executes always; one whose flag others read leaves the old value where its piece does not execute. One
+//! pass over the pieces in the order of control.
 //!
 //! Not converted: loops with exits before their end, with calls, and whose blocks do not follow each other.
 //!

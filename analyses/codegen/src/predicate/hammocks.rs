@@ -1,5 +1,5 @@
-//! If-conversion of branches outside of pipelined loops: the sides of an `if` under the predicates of its compare, in one block
-//! with what comes before and behind.
+//! If-conversion of branches outside of pipelined loops: the sides of an `if` under the predicates of its
+//! compare, in one block with the code before and behind.
 //!
 //! ```text
 //!     cmp.gt p0, p6 = a, 0                cmp.gt p7, p6 = a, 0
@@ -20,8 +20,9 @@
 //! Not converted: sides with calls, returns or further branches, with fixed registers, parallel compares, or operations under
 //! predicates that come from elsewhere.
 //!
-//! Source: Allen, Kennedy, Porterfield and Warren, *Conversion of Control Dependence to Data Dependence*, POPL 1983; what is worth
-//! it: August, Hwu and Mahlke, *A Framework for Balancing Control Flow and Predication*, MICRO-30, 1997.
+//! Source: Allen, Kennedy, Porterfield and Warren, *Conversion of Control Dependence to Data Dependence*,
+//! POPL 1983; for its profitability: August, Hwu and Mahlke, *A Framework for Balancing Control Flow and
+//! Predication*, MICRO-30, 1997.
 
 use crate::mir::liveness::Liveness;
 use crate::mir::{Function, Name, Operand, Operation, Predicated, Virtual};

@@ -1,7 +1,7 @@
 //! Innermost loops of a machine function, and their blocks cut at branches.
 //!
-//! A *piece* is a stretch of a block with at most one branch, its last operation. A loop is what reaches a branch back to a
-//! block that dominates it; innermost, if no other such block is in it.
+//! A *piece* is a stretch of a block with at most one branch, its last operation. A loop is the set of blocks
+//! that reach a branch back to a block that dominates it; innermost, if no other such block is in it.
 
 use crate::mir::{Function, Operand, Operation, Target, Virtual};
 use ir::dominators::semi_nca;

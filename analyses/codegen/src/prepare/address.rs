@@ -5,10 +5,12 @@
 //! load a + 8*sext(i*n)                           ->    q + 8*sext(n), which is computed once
 //! ```
 //!
-//! Sums and products with what does not change are followed from the address to the counter; 64-bit arithmetic is exact modulo
-//! 2^64, narrow arithmetic below an extension must not wrap: signed sums by the promise of the program, an unsigned counter
-//! because a test against some other number lets each of its steps through. Loads and stores of one address get parameters of their own, so that
-//! the next load need not wait for the store to step. Only what every iteration executes, of innermost loops with one latch.
+//! Sums and products with loop-invariant values are followed from the address to the counter; 64-bit
+//! arithmetic is exact modulo 2^64, narrow arithmetic below an extension must not wrap: signed sums by the
+//! promise of the program, an unsigned counter because a test against some other number lets each of its
+//! steps through. Loads and stores of one address get parameters of their own, so that the next load need not
+//! wait for the store to step. Only operations that every iteration executes are considered, in innermost
+//! loops with one latch.
 
 use super::{headers, preheader};
 use ir::cfg::ControlFlow;

@@ -1,4 +1,4 @@
-//! Branches on constants become jumps; what only they led to is no block any more.
+//! Branches on constants become jumps; blocks that only they led to are removed.
 //!
 //! ```text
 //! b5: branch true, b7, b4      b4 is no way on from b5, so that b5 is no part of the loop that b4 ends

@@ -1,14 +1,15 @@
-//! Loads of what a register holds already: what was loaded from there or stored there, with nothing between that may have
-//! written there.
+//! Loads of values that a register holds already: a value that was loaded from the place or stored there,
+//! with nothing between that may have written there.
 //!
 //! ```text
 //! if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;      two loads, not four
 //! ```
 //!
-//! Forward over the blocks, as far as all ways to a place agree. A place in memory is a linear form and a type (`linear`);
-//! places of one form differ by their constants, others by the object that they lie in (`origin`) and by the type that C
-//! accesses them by. On the way back to a loop's header everything is forgotten that was computed in the loop: the next iteration
-//! computes it anew. Volatile accesses are left alone; calls and whatever else may write forget all.
+//! Forward over the blocks, as far as all ways to a place agree. A place in memory is a linear form and a
+//! type (`linear`); places of one form differ by their constants, others by the object that they lie in
+//! (`origin`) and by the type that C accesses them by. On the way back to a loop's header everything is
+//! forgotten that was computed in the loop: the next iteration computes it anew. Volatile accesses are left
+//! alone; calls and other operations that may write forget all.
 
 use super::linear::{Forms, Linear};
 use super::origin::{Origin, Origins};

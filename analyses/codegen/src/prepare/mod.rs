@@ -5,10 +5,11 @@
 //! y[i] = y[i] + a * x[i];             three pointers: what a load steps must not wait for the store
 //! ```
 //!
-//! Branches on constants become jumps (`branch`); blocks that only test what they are given are passed by (`thread`); equal
-//! computations are done once (`numbering`), and so are loads (`memory`); what does not change in a loop is computed in front
-//! of it (`invariant`); addresses that grow by a constant become loop parameters (`address`). All operations that are moved or
-//! merged are total, so nothing can fail where it did not.
+//! Branches on constants become jumps (`branch`); blocks that only test their parameters are bypassed
+//! (`thread`); equal computations are done once (`numbering`), and so are loads (`memory`); loop-invariant
+//! operations are computed in front of the loop (`invariant`); addresses that grow by a constant become loop
+//! parameters (`address`). All operations that are moved or merged are total, so nothing can fail where it
+//! did not.
 
 mod address;
 mod branch;

@@ -1,6 +1,7 @@
 //! The operations that the copy of a region still computes: the liveness of equations 1 to 4, in which a
-//! definition that is a constant uses nothing. On SSA form the least solution is what can be reached
-//! backwards from effects and from what leaves the region, past constants and along copies to their source.
+//! definition that is a constant uses nothing. On SSA form the least solution is the set of values reached
+//! backwards from effects and from values that leave the region, past constants and along copies to their
+//! source.
 //!
 //! Stops because a value is visited once.
 //!

@@ -1,15 +1,16 @@
-//! Versioning on zero: where all lanes of a warp hold zero in a value, a copy of what follows, compiled with that zero,
-//! runs in place of the original.
+//! Versioning on zero: where all lanes of a warp hold zero in a value, a copy of the following code, compiled
+//! with that zero, runs in place of the original.
 //!
 //! ```text
 //! r1 = ...; r0 = work1(); r2 = r0 * r1; r3 = r2 * work2()
 //!   ->  r1 = ...; if (all lanes: r1 == 0) { r3 = 0 } else { r0 = work1(); r2 = r0 * r1; r3 = r2 * work2() }
 //! ```
 //!
-//! `evaluate` says what a version would save without changing the function: where the check stands (`place`), the
-//! region that it dominates, what becomes constant (`fold`), what becomes useless (`live`), the smaller region that holds
-//! all of it (`refine`), and the cost model (`accept`). Each step is linear in the region. `greedy` is the whole pass, which
-//! asks `bound` first, because most candidates save too little to be evaluated.
+//! `evaluate` finds the saving of a version without changing the function: the place of the check (`place`),
+//! the region that it dominates, the values that become constant (`fold`), those that become useless
+//! (`live`), the smaller region that holds all of it (`refine`), and the cost model (`accept`). Each step is
+//! linear in the region. `greedy` is the whole pass, which asks `bound` first, because most candidates save
+//! too little to be evaluated.
 //!
 //! Source: Stephenson and Rangan, *AZP: Automatic Specialization for Zero Values in Gaming Applications*, section 5.
 

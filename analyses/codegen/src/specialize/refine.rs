@@ -5,7 +5,8 @@
 //! CHECK  a  [changed] b [changed]  c d e ...        ->   the copy ends before c; values used later meet there
 //! ```
 //!
-//! Copies count as changed, so that what comes after the region is executed as it stands. The check never sinks into a block that is executed more often. Linear in the region.
+//! Copies count as changed, so that code after the region is executed as it stands. The check never sinks
+//! into a block that is executed more often. Linear in the region.
 //!
 //! Source: optional in Stephenson and Rangan, *AZP*, section 5.4; notes, section 7.4 (algorithm ours).
 

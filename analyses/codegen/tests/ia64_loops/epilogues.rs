@@ -1,4 +1,4 @@
-//! Every loop with an explicit epilogue computes what the reference interpreter does, for each trip count
+//! Every loop with an explicit epilogue has the results of the reference interpreter, for each trip count
 //! from 0 up, shorter than the pipeline is long or not. The report's cycles are printed beside what the
 //! simulator counts.
 

@@ -1,5 +1,5 @@
-//! Every loop computes what the reference interpreter does, by each method and for all trip counts, and its kernel takes
-//! one interval a round.
+//! Every loop has the results of the reference interpreter, by each method and for all trip counts, and its
+//! kernel takes one interval a round.
 
 use super::{MACHINES, emitted, loops};
 use crate::assembler::{assembled, assembler};

@@ -1,5 +1,5 @@
-//! The examples of the paper: the count of a function, the shadow of a call, and the description for the unwinder, which is
-//! judged by `readelf -u` on what GNU `as` makes of the text.
+//! The examples of the paper: the count of a function, the shadow of a call, and the description for the
+//! unwinder, which is judged by `readelf -u` on the object that GNU `as` makes of the text.
 
 use super::assembler::{assembler, into_object};
 use super::watch::emitted;

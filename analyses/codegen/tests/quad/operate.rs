@@ -1,5 +1,5 @@
-//! The meaning of one operation of Quad, as `set.rs` describes it: the registers that it reads and writes, and what it does
-//! to them, to memory and to control.
+//! The meaning of one operation of Quad, as `set.rs` describes it: the registers that it reads and writes,
+//! and its effect on them, on memory and on control.
 //!
 //! ```text
 //! q1 = Ldq [d4], 8       reads d4; writes q1 three packets later and d4 one later; 8 bytes at d4

@@ -1,5 +1,5 @@
-//! Random functions of Quad on virtual registers, from a seed. They read nothing that was not written, stay within their
-//! memory and end; what they say of memory is true.
+//! Random functions of Quad on virtual registers, from a seed. They read nothing that was not written, stay
+//! within their memory and end; their statements about memory are true.
 //!
 //! ```text
 //! straight     up to 60 values that live at once, choices without loops, guards, pairs

@@ -1,4 +1,4 @@
-//! Random functions keep their promises, and have in them what passes must understand.
+//! Random functions keep their promises, and contain the operations that passes must understand.
 
 use super::random::maker::operation;
 use super::random::{self, Case, REGION};

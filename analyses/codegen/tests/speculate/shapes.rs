@@ -1,4 +1,4 @@
-//! The texts that come of evaluating ahead, shape by shape, and what is refused.
+//! The texts that result from evaluating ahead, shape by shape, and the refusals.
 
 use super::{applied, item_of, own, read};
 use facts::paths::{PathGraph, PathNumbers, PathProfile, Walk};

@@ -1,4 +1,4 @@
-//! Random blocks of IA-64 assembly, and what they leave when they are executed.
+//! Random blocks of IA-64 assembly, and the state that they leave when executed.
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};

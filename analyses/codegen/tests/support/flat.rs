@@ -1,4 +1,4 @@
-//! A machine on which every instruction costs the same: versions are made by what they change, not by tables.
+//! A machine on which every instruction costs the same: versions are chosen by their effects, not by tables.
 
 use ir::{Function, Inst};
 use lockstep_codegen::specialize::Costs;

@@ -1,4 +1,5 @@
-//! Kernels in PTX for tests of what changes their text: random text, and text that is printed from random IR.
+//! Kernels in PTX for tests of rewritings of their text: random text, and text that is printed from random
+//! IR.
 
 use super::text;
 use ir::{FunctionKind, Module, Op};

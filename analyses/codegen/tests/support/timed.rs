@@ -1,5 +1,5 @@
-//! Kernels with heavy work and with light work under a factor that is often zero, and what is estimated of their versions
-//! on zero.
+//! Kernels with heavy work and with light work under a factor that is often zero, and the estimates for their
+//! versions on zero.
 #![allow(dead_code)]
 
 use crate::read::{Read, read};

@@ -1,5 +1,5 @@
-//! The same kernels versioned by source, on the IR and as PTX text: all compute what the original does, so that they agree
-//! with one another.
+//! The same kernels versioned by source, on the IR and as PTX text: all compute the same as the original, so
+//! that they agree with one another.
 
 use super::{Count, FREE, Infinite, Original, versions};
 use crate::flat::Flat;

@@ -6,7 +6,8 @@
 //! ext = sign-extend i; off = mul ext, 4; p = ptr-add a, off     one multiply: a wide multiply-add does all three
 //! ```
 //!
-//! Looks at operands one step deep, at constants `FOLDED` steps. Does not know what a compiler would merge, hoist or share.
+//! Looks at operands one step deep, at constants `FOLDED` steps. Does not model merging, hoisting or sharing
+//! by a compiler.
 
 use ir::{
     BinaryOp, Convert, Function, InstData, Language, Op, Space, TernaryOp, TextureOp, Type,

@@ -1,5 +1,5 @@
-//! Derivatives of what a wave operation gave: helper lanes complete a pixel's quad, take no part in operations across the
-//! wave, and what these give them is undefined; so is the difference to them.
+//! Derivatives of the results of wave operations: helper lanes complete a pixel's quad but take no part in
+//! operations across the wave, whose results are undefined in them; so is the difference to them.
 //!
 //! ```text
 //! ddx(WaveActiveSum(x))                                    the value itself

@@ -1,5 +1,5 @@
-//! A function as its author may have meant it: functions that are not visible leave alone what they are given by reference,
-//! and what must hold does.
+//! A function as its author may have meant it: functions that are not visible do not change their arguments
+//! passed by reference, and conditions that must hold do.
 //!
 //! ```text
 //! find(&pos, row);  __syncthreads();      `row` may have changed in the one lane that calls, or not

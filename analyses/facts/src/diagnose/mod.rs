@@ -1,12 +1,13 @@
-//! Findings: what a function's facts mean for its author. Each rule reads facts, none computes new ones about values;
-//! what they share is `partial`: which blocks may be executed by a part of a scope's lanes, and because of which branch.
+//! Findings: the meaning of a function's facts for its author. Each rule reads facts, none computes new ones
+//! about values; they share `partial`: the blocks that may be executed by a part of a scope's lanes, and the
+//! branches that cause it.
 //!
 //! ```text
 //! if (threadIdx.x < n) { __syncthreads(); }   =>   divergent-barrier, warning, because of the branch, because of threadIdx.x
 //! ```
 //!
-//! Nothing is an error unless a specification is provably broken. In a device function, what depends on its parameters is
-//! left to the callers, where it is seen inlined.
+//! Nothing is an error unless a specification is provably broken. In a device function, findings that depend
+//! on its parameters are left to the callers, where it is seen inlined.
 
 mod arrays;
 mod collective;

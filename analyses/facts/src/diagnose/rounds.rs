@@ -6,10 +6,10 @@
 //! for (;;) { u = readfirstlane(x); if (x == u) { ..; break; } }      lanes with one value are served together
 //! ```
 //!
-//! A side of the loop's comparison is looked through down to the header's parameters, coordinates and constants: what it
-//! grows by from round to round, and from lane to lane. A condition of several parts (`N == 0 && c + lane >= n`) is taken
-//! apart: what is uniform parts nobody, and each comparison of the rest must share the rounds. Bounded by `DEPTH`. In 32
-//! lanes the coordinate differs by 31 at most.
+//! A side of the loop's comparison is looked through down to the header's parameters, coordinates and
+//! constants: its growth from round to round, and from lane to lane. A condition of several parts (`N == 0 &&
+//! c + lane >= n`) is taken apart: uniform parts separate no lanes, and each comparison of the rest must
+//! share the rounds. Bounded by `DEPTH`. In 32 lanes the coordinate differs by 31 at most.
 
 mod growth;
 mod rests;

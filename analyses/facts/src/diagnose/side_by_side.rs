@@ -1,5 +1,5 @@
-//! Short loops in which a lane goes through neighbouring elements: what one access of a warp takes piecemeal, its rounds take
-//! together.
+//! Short loops in which a lane goes through neighbouring elements: the pieces that one access of a warp takes
+//! are taken whole by its rounds together.
 //!
 //! ```text
 //! for (k = 0; k < 4; ++k) sum += in[4 * i + k];      16 bytes of each lane, one beside the other

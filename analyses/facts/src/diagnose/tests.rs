@@ -1,4 +1,5 @@
-//! Each rule on PTX: what it says, and a neighbour about which it is silent. The CUDA fixtures test the same from source.
+//! Each rule on PTX: a finding, and a neighbour about which it is silent. The CUDA fixtures test the same
+//! from source.
 
 use crate::{Code, FindingReason, Options, Tier, analyze_module, diagnose};
 

@@ -1,4 +1,5 @@
-//! Loops whose lanes begin apart and go the same number of rounds: what a lane begins with cancels in the distance to its limit.
+//! Loops whose lanes begin apart and go the same number of rounds: the initial value of a lane cancels in the
+//! distance to its limit.
 //!
 //! ```text
 //! for (i = x - r; i <= x + r; i++)                2 * r + 1 rounds, whatever `x` is
@@ -8,9 +9,9 @@
 //! for (i = x * m; i < x; i++)                     told: `x * m - x` differs between lanes
 //! ```
 //!
-//! Start and limit are taken apart into sums of products, whose factors are one value that lanes differ in and any number
-//! of values that they share; what lanes share alone drops out. Indices that are compared do not wrap, as in `rounds`.
-//! Bounded by `DEPTH` and `TERMS`.
+//! Start and limit are taken apart into sums of products, whose factors are one value that lanes differ in
+//! and any number of values that they share; products of shared values alone drop out. Indices that are
+//! compared do not wrap, as in `rounds`. Bounded by `DEPTH` and `TERMS`.
 
 use super::Context;
 use super::rounds::{self, below};

@@ -1,13 +1,14 @@
-//! Two threads that come to an operation differently often, and a launch in which they do: what an author can try.
+//! Two threads that come to an operation differently often, and a launch in which they do: a test that the
+//! author can try.
 //!
 //! ```text
 //! if (threadIdx.x < n) __syncthreads();   =>   thread 0 comes here and thread 1 does not, where `n` is 1
 //! ```
 //!
-//! Each of some threads of the first workgroup is executed by itself, with numbers from a short list for the parameters, and a
-//! usual size for a workgroup of unknown size. Only what is computed from these decides: a thread that meets a branch on
-//! loaded or unknown values is none. Numbers without which the threads part as well are left out. Bounded by `STEPS`
-//! instructions a launch.
+//! Each of some threads of the first workgroup is executed by itself, with numbers from a short list for the
+//! parameters, and a usual size for a workgroup of unknown size. Only values computed from these decide: a
+//! thread that meets a branch on loaded or unknown values is no witness. Numbers without which the threads
+//! part as well are left out. Bounded by `STEPS` instructions a launch.
 
 use super::Context;
 use crate::model::{CauseStep, Scope, Witness};

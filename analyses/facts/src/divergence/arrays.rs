@@ -1,6 +1,7 @@
-//! Private arrays (`Alloca`) whose address does not escape: what they hold is as uniform as the least uniform value,
-//! offset and execution of the stores into them. Memory that the callers of a device function filled (a `static` variable,
-//! a large structure by value) is an array whose address is a parameter: what they left in it counts as a store.
+//! Private arrays (`Alloca`) whose address does not escape: their contents are as uniform as the least
+//! uniform value, offset and execution of the stores into them. Memory that the callers of a device function
+//! filled (a `static` variable, a large structure by value) is an array whose address is a parameter: the
+//! contents that they left in it count as a store.
 //!
 //! An array whose every address is a constant distance from its first is held apart by its *parts*: members
 //! of a structure, components of a vector, elements that are always named by constants. A store to one part

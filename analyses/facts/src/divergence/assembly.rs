@@ -6,9 +6,10 @@
 //! vote.sync.ballot.b32 %0, ..;   uniform over the warp                 frob.b32 %0, %1;      not known
 //! ```
 //!
-//! One pass over the statements; control flow inside the text depends on nothing but operands and what is counted here.
-//! A special register is as uniform as the builtin value that it reads (`ir::lower::ptx::registers`), and every text is read
-//! anew: of registers that change, such as `%smid`, two texts have two values. Opcodes as in the PTX ISA 9.0, section 9.
+//! One pass over the statements; control flow inside the text depends on nothing but operands and the
+//! contributions counted here. A special register is as uniform as the builtin value that it reads
+//! (`ir::lower::ptx::registers`), and every text is read anew: of registers that change, such as `%smid`, two
+//! texts have two values. Opcodes as in the PTX ISA 9.0, section 9.
 
 use ir::lower::ptx::opcodes::{Effect, effect};
 use ir::lower::ptx::registers::read_of;

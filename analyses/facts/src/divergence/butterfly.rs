@@ -6,13 +6,14 @@
 //! v += shuffle_xor(v, 8)        .. and now in l ^ 8 too; after all bits of a lane's number in all lanes
 //! ```
 //!
-//! If `v` is the same in `l` and `l ^ p`, so is `v + shuffle_xor(v, o)`, and it is the same in `l` and `l ^ o`, because
-//! the operation commutes: for floating point as well, where sums may not be reordered otherwise (a NaN is one number on
-//! these machines). All lanes must be here, in one block, and no
-//! segment be smaller than the warp. A loop (`for (o = 16; o > 0; o >>= 1) v += shuffle_xor(v, o)`) is followed where its
-//! distance begins at a constant or at a part of the warp's size, is multiplied or divided by one, and its only exit tests it: what it leaves is the same
-//! in all lanes behind the loop, and nowhere inside, so that uses say it and not the definition. Selections
-//! (`v > w ? v : w`) are not followed: of floats they do not commute for zeros and NaNs.
+//! If `v` is the same in `l` and `l ^ p`, so is `v + shuffle_xor(v, o)`, and it is the same in `l` and `l ^
+//! o`, because the operation commutes: for floating point as well, where sums may not be reordered otherwise
+//! (a NaN is one number on these machines). All lanes must be here, in one block, and no segment be smaller
+//! than the warp. A loop (`for (o = 16; o > 0; o >>= 1) v += shuffle_xor(v, o)`) is followed where its
+//! distance begins at a constant or at a part of the warp's size, is multiplied or divided by one, and its
+//! only exit tests it: its result is the same in all lanes behind the loop, and nowhere inside, so that uses
+//! carry the fact and not the definition. Selections (`v > w ? v : w`) are not followed: of floats they do
+//! not commute for zeros and NaNs.
 
 use super::engine::{DIVERGENT, Engine, Level, SUBGROUP};
 use super::form::wrap;

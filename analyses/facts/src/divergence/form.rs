@@ -2,12 +2,13 @@
 //! `ir::linear`.
 //!
 //! An atom is a lane coordinate, another builtin value, or an SSA value that is not explained further. So
-//! `4*pitch*tid.x + base` has the terms `[pitch, tid.x] * 4` and `[base] * 1`, and `(i + 1) - i` is the constant 1 even where
-//! `i` is divergent. A form is bounded by `TERMS` and `DEGREE`; what exceeds them becomes an atom of its own.
+//! `4*pitch*tid.x + base` has the terms `[pitch, tid.x] * 4` and `[base] * 1`, and `(i + 1) - i` is the
+//! constant 1 even where `i` is divergent. A form is bounded by `TERMS` and `DEGREE`; a sum that exceeds them
+//! becomes an atom of its own.
 //!
-//! `exact` says more: the equation holds over the integers, every atom read as a signed number. It is what comparisons
-//! and widening need. `assumed` marks forms that went through a widening without such a proof: good enough to name a
-//! stride, never used to claim uniformity.
+//! `exact` says more: the equation holds over the integers, every atom read as a signed number. Comparisons
+//! and widening need this. `assumed` marks forms that went through a widening without such a proof: good
+//! enough to name a stride, never used to claim uniformity.
 
 use smallvec::SmallVec;
 

@@ -24,11 +24,11 @@
 //!
 //! Operations that the paper does not have take the conservative row: calls, warp operations, results of
 //! barriers, derivatives, stage inputs, volatile, private and generic loads, inline assembly with effects and
-//! what is not understood are divergent. Integers of the IR wrap, those of the paper don't: a state holds
-//! modulo 2^bits, and beside it stands whether it holds in ℤ (`exact`: no wrap by the language's rules, or by
-//! all coefficients and the size of the workgroup). Signed orders and extensions need that; unsigned orders
-//! of what is not uniform are divergent. Irreducible loops have no gates: lanes that part in one agree on
-//! nothing that it computes.
+//! operations that are not understood are divergent. Integers of the IR wrap, those of the paper don't: a
+//! state holds modulo 2^bits, and beside it stands whether it holds in ℤ (`exact`: no wrap by the language's
+//! rules, or by all coefficients and the size of the workgroup). Signed orders and extensions need that;
+//! unsigned orders of non-uniform values are divergent. Irreducible loops have no gates: lanes that part in
+//! one agree on nothing that it computes.
 //!
 //! Stops: levels and coefficients only fall, each a bounded number of times.
 //! Sampaio, Martins de Souza, Collange, Pereira, *Divergence Analysis*, TOPLAS 35(4), 2013, sections 3.3 and 3.4.

@@ -1,6 +1,6 @@
-//! Loads that a store of the same warp may race with: a store to the same object reaches the load without a barrier in
-//! between. Each lane may then read back its own value, for compilers keep what a lane has just stored in a register,
-//! and lanes need not execute together.
+//! Loads that a store of the same warp may race with: a store to the same object reaches the load without a
+//! barrier in between. Each lane may then read back its own value, for compilers keep a value that a lane has
+//! just stored in a register, and lanes need not execute together.
 //!
 //! ```text
 //! s = tid.x;  u = s;             u is as divergent as what was stored
@@ -8,10 +8,11 @@
 //! s = tid.x;  __syncwarp();  u = s;       one value for the warp
 //! ```
 //!
-//! An object is what addresses are computed from: two pointers are taken to lie in different ones unless one is computed
-//! from the other, they merge, or they were loaded from one address. Stores through addresses that differ between lanes
-//! count as well as those to the load's own address; stores to another element do not where the distance is a known
-//! constant. Stores of a uniform value that all lanes execute leave the load as uniform as that value.
+//! An object is the base from which addresses are computed: two pointers are taken to lie in different ones
+//! unless one is computed from the other, they merge, or they were loaded from one address. Stores through
+//! addresses that differ between lanes count as well as those to the load's own address; stores to another
+//! element do not where the distance is a known constant. Stores of a uniform value that all lanes execute
+//! leave the load as uniform as that value.
 //!
 //! Up to `STORES` stores are told apart, more of them by their objects modulo that number. One pass over the
 //! instructions, and a backward-free data flow of one word a block, which only grows.

@@ -1,17 +1,19 @@
-//! Loads of shared memory that no thread of the workgroup can overtake with a store: between two barriers nobody writes
-//! the array. From one address all threads of the workgroup read one value there.
+//! Loads of shared memory that no thread of the workgroup can overtake with a store: between two barriers no
+//! thread writes the array. From one address all threads of the workgroup read one value there.
 //!
 //! ```text
 //! if (t == 0) n = 0;  barrier;  atomicAdd(&n, 1);  barrier;  k = n;      k is settled: uniform over the workgroup
 //! ```
 //!
-//! From the entry and from behind each barrier of the whole workgroup: what is reached without passing another barrier
-//! can happen at the same time. A load is settled if no such region that holds it holds a store or an atomic operation
-//! to its array, or a store through an address that may point to any. Arrays of unknown size share their memory.
+//! From the entry and from behind each barrier of the whole workgroup: accesses reached without passing
+//! another barrier can happen at the same time. A load is settled if no such region that holds it holds a
+//! store or an atomic operation to its array, or a store through an address that may point to any. Arrays of
+//! unknown size share their memory.
 //!
-//! That all threads are in one phase needs that they wait at the same barriers: who finds that they do not
-//! (`in_phases`) asks again without. Functions in which something may wait or write that is not seen - calls, opaque
-//! assembly, guarded barriers, memory of other workgroups, the callers of a device function - have no settled loads.
+//! All threads are in one phase only if they wait at the same barriers: if they are found not to
+//! (`in_phases`), the question is asked again without phases. Functions with waits or writes that may not be
+//! seen - calls, opaque assembly, guarded barriers, memory of other workgroups, the callers of a device
+//! function - have no settled loads.
 //!
 //! Cost: one walk a barrier; above `BARRIERS` nothing is settled. Not done: stores to other elements of the array.
 

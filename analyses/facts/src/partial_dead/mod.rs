@@ -9,8 +9,8 @@
 //! gone; on the way that reads `x` and comes from the other side a slot is spent on a copy whose predicate is
 //! false. The frequency of each way decides whether that pays.
 //!
-//! `problem` is the graph as one statement sees it, `paths` the sets of paths of the analysis, `sinking` where copies go for
-//! a choice of joins, `walk` what the result costs on each path, `choose` the choice.
+//! `problem` is the graph as one statement sees it, `paths` the sets of paths of the analysis, `sinking` the
+//! places of copies for a choice of joins, `walk` the cost of the result on each path, `choose` the choice.
 //!
 //! The equations propose; the walk decides: on random graphs the equations' costs are exact in two thirds of the cases
 //! only, too high in a quarter and too low in the rest.

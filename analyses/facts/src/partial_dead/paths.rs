@@ -1,8 +1,8 @@
 //! The paths on which a statement arrives, and those of them on which its removal needs a join to be passed.
 //!
-//! Bits of nodes first: `x` is fully dead at the entry and at the exit of a node, the statement is available there on some path,
-//! its removal is possible from there. Then sets of paths by the same flow. Along the flow: least solutions of "or",
-//! a greatest one of "and" for what is fully dead.
+//! Bits of nodes first: `x` is fully dead at the entry and at the exit of a node, the statement is available
+//! there on some path, its removal is possible from there. Then sets of paths by the same flow. Along the
+//! flow: least solutions of "or", a greatest one of "and" for full deadness.
 //!
 //! Source: Figure 4 with C1, C2, C4 and C5.
 

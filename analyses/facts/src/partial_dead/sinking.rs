@@ -1,8 +1,8 @@
 //! The places of the copies of a statement that sinks as far as it may, past joins that are enabled.
 //!
-//! A greatest solution: what all ways bring sinks on, past an enabled join also what some of them bring. A copy stands where a
-//! node blocks it, or in front of a join that it does not pass; it needs a predicate where some way brings none, and is left
-//! out where nothing reads it.
+//! A greatest solution: copies that all ways bring sink on, past an enabled join also those that some of them
+//! bring. A copy stands where a node blocks it, or in front of a join that it does not pass; it needs a
+//! predicate where some way brings none, and is left out where nothing reads it.
 //!
 //! Source: Figure 8 with C6.
 

@@ -4,11 +4,13 @@
 //! 10 ways in, 9 to the left and then 8 to the right of two branches: left-right at least 7, at most 8
 //! ```
 //!
-//! At most as often as its rarest edge. At least: what arrives at a node over a path and what leaves it over the path's
-//! next edge overlap where both together are more than what passes the node. Counts of edges may be bounds themselves.
+//! At most as often as its rarest edge. At least: the executions that arrive at a node over a path and those
+//! that leave it over the path's next edge overlap if both together are more than those of the node. Counts
+//! of edges may be bounds themselves.
 //!
-//! Paths are ranked from their beginnings: what the best way on from a node leaves of a count is known beforehand, so that each
-//! beginning that is looked at becomes a path that is asked for. Linear in the edges, and in the paths with their ways on.
+//! Paths are ranked from their beginnings: the count that remains on the best way from each node is known
+//! beforehand, so that each beginning that is looked at becomes a path of the result. Linear in the edges,
+//! and in the paths with their ways on.
 //!
 //! Source: Ball, Mataga, Sagiv 1998, definite and potential flow.
 

@@ -4,10 +4,11 @@
 //! if (a) x; else y; if (b) z;      4 ways: x z, x, y z, y, numbered 0 to 3; each edge adds a part of the number
 //! ```
 //!
-//! `graph` is the control flow that is walked, `numbering` gives each acyclic way its number, `placement` says where a counter
-//! has to change so that the number comes out with fewest additions, `counters` which edges tell of all others, `profile` is what was
-//! counted, `partly_known` what some counts of edges tell of the others, `bounds` what counts of edges alone tell of ways, `unread`
-//! how often nothing reads what is computed on them.
+//! `graph` is the control flow that is walked, `numbering` gives each acyclic way its number, `placement`
+//! chooses the places where a counter changes so that the number comes out with fewest additions, `counters`
+//! the edges that determine all others, `profile` holds the counts, `partly_known` derives bounds from some
+//! counts of edges, `bounds` derives bounds of ways from counts of edges alone, `unread` counts computed
+//! values that nothing reads on them.
 //!
 //! Source: Ball and Larus, *Efficient Path Profiling*, MICRO-29, 1996; Ball, *Efficiently Counting Program Events with
 //! Support for On-line Queries*, TOPLAS 1994; Ball, Mataga, Sagiv, *Edge Profiling versus Path Profiling*, POPL 1998.

@@ -1,4 +1,5 @@
-//! Counts of edges of which some are known, and what the flow of control says of the others.
+//! Counts of edges of which some are known, and the bounds of the others that follow from the flow of
+//! control.
 //!
 //! ```text
 //! if (a) x; if (b) y;      3 executions, `x` 1 time, nothing of `y`: the other way of `a` 2 times, `y` at most 3 times

@@ -4,9 +4,10 @@
 //! w = sqrt(x);  if (near) out[i] = w;     near in 27 of 100: nothing reads `w` in 73, neither the root nor what it alone needs
 //! ```
 //!
-//! Each path is gone over backwards: effects, branches and what is returned need their operands, and an instruction without
-//! effects needs them where its own result is needed. A path that ends with an edge goes on in another one: what is live there
-//! is needed for the lower bound, and not for the upper one. So of code without loops both are the exact count.
+//! Each path is gone over backwards: effects, branches and returns need their operands, and an instruction
+//! without effects needs them where its own result is needed. A path that ends with an edge goes on in
+//! another one: values live there are needed for the lower bound, and not for the upper one. So for code
+//! without loops both are the exact count.
 //!
 //! If edges alone were counted, the paths that must have been taken determine some executions; the others
 //! may have been read or not.

@@ -1,5 +1,6 @@
-//! An independent judge of the divergence facts: it reads what they claim, runs the program, and looks for lanes that
-//! say otherwise. It knows `facts::model` and the interpreter's observers, nothing of how facts come about.
+//! An independent judge of the divergence facts: it reads their claims, runs the program, and looks for lanes
+//! that contradict them. It knows `facts::model` and the interpreter's observers, but not the derivation of
+//! facts.
 //!
 //! ```text
 //! v: Uniform over Subgroup  +  lane 0 holds 4, lane 1 holds 5 in one iteration   ->   a violation, shrunk

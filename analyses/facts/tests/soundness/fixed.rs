@@ -1,6 +1,6 @@
-//! The small programs T6 to T15 of the regression list for divergence analyses (multi-exit loops, nested exits, joins
-//! before the post-dominator, temporal divergence, switches, early returns, two latches, wrap-around), with what must and
-//! what must not be called uniform over a warp.
+//! The small programs T6 to T15 of the regression list for divergence analyses (multi-exit loops, nested
+//! exits, joins before the post-dominator, temporal divergence, switches, early returns, two latches,
+//! wrap-around), with the values that must and those that must not be called uniform over a warp.
 
 use super::Case;
 use facts::{Method, Options, Scope};

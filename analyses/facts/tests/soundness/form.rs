@@ -1,5 +1,6 @@
-//! Reads `ValueFact::form` as a person would, and says what it fixes in a given launch: a sum of products of integers,
-//! coordinates of the lane, and names. A name is known when the launch fixes it (block and grid dimensions).
+//! Reads `ValueFact::form` as a person would, and returns the value that it determines in a given launch: a
+//! sum of products of integers, coordinates of the lane, and names. A name is known when the launch fixes it
+//! (block and grid dimensions).
 
 /// A coordinate of a lane: what it knows of itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,6 +1,6 @@
-//! Contradicts claims by what lanes hold. A claim over a scope is compared among the lanes of the scope that execute
-//! together, and among those in converged instances: in equal iterations of all enclosing cycles and in the same calls,
-//! at whatever time they come there.
+//! Contradicts claims by the values of lanes. A claim over a scope is compared among the lanes of the scope
+//! that execute together, and among those in converged instances: in equal iterations of all enclosing cycles
+//! and in the same calls, whenever they come there.
 //!
 //! Results of warp operations depend on which lanes come together, which is the machine's choice; in modules that have
 //! them, quads and warps are compared within one execution only.

@@ -1,6 +1,6 @@
-//! The cycles of a control-flow graph, written from their definition: a set of blocks that reach each other is a
-//! cycle, its header the first of them in reverse post-order, and inner cycles are those of what remains without the
-//! edges to the header. By reachability and without cleverness, cubic in the number of blocks.
+//! The cycles of a control-flow graph, written from their definition: a set of blocks that reach each other
+//! is a cycle, its header the first of them in reverse post-order, and inner cycles are those of the graph
+//! without the edges to the header. By reachability and without cleverness, cubic in the number of blocks.
 
 use ir::cfg::ControlFlow;
 use ir::{Block, Function};

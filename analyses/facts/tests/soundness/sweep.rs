@@ -1,4 +1,4 @@
-//! Many cases one after the other, what they come to, and the violations among them, shrunk and kept.
+//! Many cases one after the other, their results, and the violations among them, shrunk and kept.
 
 use super::{Case, Report, Violation, describe, examine};
 use std::mem::discriminant;

@@ -1,4 +1,5 @@
-//! The gates of a function as text: by block, what its parameters are in gated SSA, and the branches that decide them.
+//! The gates of a function as text: for each block, the roles of its parameters in gated SSA, and the
+//! branches that decide them.
 //!
 //! ```text
 //! b1  μ  v4 = (v1 from b0, v7 from b3)

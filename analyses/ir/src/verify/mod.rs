@@ -19,8 +19,9 @@
 //!     come after their parents; loops' headers and bindings' blocks are in the layout; vectors and site arguments
 //!     hold defined values.
 //!
-//! Stops at the first group of rules that later groups need (1, 2, 4 and 13 before the others); otherwise reports
-//! every violation, in layout order. Says nothing about what a program does (races, termination, bounds).
+//! Stops at the first group of rules that later groups need (1, 2, 4 and 13 before the others); otherwise
+//! reports every violation, in layout order. It does not check the behaviour of a program (races,
+//! termination, bounds).
 
 mod operands;
 #[cfg(test)]

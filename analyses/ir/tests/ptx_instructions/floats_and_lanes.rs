@@ -1,4 +1,4 @@
-//! Operations on floating-point numbers, and what lanes exchange and know of themselves.
+//! Operations on floating-point numbers, and exchanges between lanes and their coordinates.
 
 use super::{PAIRS, executed, third};
 use lockstep_ir::lower::ptx::lower_text;

@@ -1,4 +1,5 @@
-//! Time that instructions take to issue, as whoever simulates a processor tells it to whoever rewrites code for it.
+//! Time that instructions take to issue, as a simulator of a processor gives it to passes that rewrite code
+//! for it.
 
 use super::Inst;
 use std::ops::Range;

@@ -6,8 +6,8 @@
 //!
 //! From the table's row and the completers; for `mov` from the files of the operands. One pass over the operands.
 //!
-//! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, chapters 2 and 4; volume 1, section 3.4
-//! on what may share a group.
+//! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, chapters 2 and 4; volume 1,
+//! section 3.4 on instructions that may share a group.
 
 use super::{
     Access, Branch, Class, Completer, File, Inst, Memory, Mnemonic, Opcode, Parallel, Reg, Type,

@@ -1,6 +1,6 @@
 //! PTX, NVIDIA's virtual instruction set.
 //!
-//! - [`Opcode`]: what an instruction does beside its operands, and which of them it writes.
+//! - [`Opcode`]: the effects of an instruction beside its operands, and the operands that it writes.
 //! - [`Mnemonic`]: an opcode with all words behind it, told apart from every other one.
 //! - [`Class`], [`Register`]: registers by width. PTX has as many as one likes; a [`Register`] stands for storage of the
 //!   processor, in words of 32 bits, that an allocation gives to the value of one of them.

@@ -1,4 +1,4 @@
-//! The opcodes of PTX by name: what they do beside their operands, and which operands they write.
+//! The opcodes of PTX by name: their effects beside their operands, and the operands that they write.
 //!
 //! Opcodes as in the PTX ISA 9.0, section 9.
 

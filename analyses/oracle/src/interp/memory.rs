@@ -5,9 +5,9 @@
 //! Shared             offset in the workgroup's window          1 << 61 | offset in Generic space
 //! Local              offset in the lane's window               1 << 62 | offset in Generic space
 //! ```
-//! Windows start at 1024 and leave 256 unused bytes between objects; objects of a window start at multiples of 256, so
-//! that banks follow from offsets. 0 is nobody's address in any space. Window offsets survive a detour through 32-bit
-//! integers. A tagged address is accepted by accesses to the space of its tag.
+//! Windows start at 1024 and leave 256 unused bytes between objects; objects of a window start at multiples
+//! of 256, so that banks follow from offsets. 0 is no object's address in any space. Window offsets survive a
+//! detour through 32-bit integers. A tagged address is accepted by accesses to the space of its tag.
 
 use super::error::Fault;
 use ir::types::Space;

@@ -1,5 +1,6 @@
-//! The reference interpreter: executes a module's function 0 on a grid, warp by warp, and says what every lane
-//! computed. It is the judge of facts and transformations, and is written from the definition of the IR alone.
+//! The reference interpreter: executes a module's function 0 on a grid, warp by warp, and returns the values
+//! that every lane computed. It is the judge of facts and transformations, and is written from the definition
+//! of the IR alone.
 //!
 //! ```text
 //! kernel(p: ptr.global) { i = thread_id.x; v = i * 2; store p + 4*i, v }      4 lanes  ->  buffer 0: 0 2 4 6
@@ -8,8 +9,9 @@
 //! Deterministic: equal modules and launches give equal outcomes. Stops by its budgets of steps and memory, and when
 //! the checkpoint says so. Never fails on a verified module but by an `Error`, which says where, in which lane and why.
 //!
-//! It has no caches, no timing, no memory model: accesses are sequentially consistent in the order of execution, and
-//! races give whatever that order gives. Launch defaults stand for what is unknown (see `launch` and `execute`).
+//! It has no caches, no timing, no memory model: accesses are sequentially consistent in the order of
+//! execution, and races have the result of that order. Launch defaults stand for what is unknown (see
+//! `launch` and `execute`).
 //!
 //! Sources: the reconvergence stack is section 3.6 of the notes on Sampaio et al., TOPLAS 2013; `micro_simd` is that
 //! paper's own machine.

@@ -1,9 +1,9 @@
 //! The plan of a function, computed once: immediate post-dominators, the nest of cycles with the counters
 //! that each edge changes, and the places of symbols and private memory.
 //!
-//! Cycles: each strongly connected component of more than one block (or with an edge to itself) is a cycle, its header
-//! the first block in reverse post-order; components of what remains without the edges to the header are nested in it.
-//! Quadratic in the depth of nesting, no recursion; works for irreducible graphs.
+//! Cycles: each strongly connected component of more than one block (or with an edge to itself) is a cycle,
+//! its header the first block in reverse post-order; components of the graph without the edges to the header
+//! are nested in it. Quadratic in the depth of nesting, no recursion; works for irreducible graphs.
 
 use super::memory::Window;
 use ir::cfg::ControlFlow;

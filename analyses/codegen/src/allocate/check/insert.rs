@@ -1,4 +1,5 @@
-//! Operations that allocation inserted: copies of values between registers and spill slots, and what destroys values.
+//! Operations that allocation inserted: copies of values between registers and spill slots, and operations
+//! that destroy values.
 //!
 //! ```text
 //! adds r2 = .spill0, r12; st8 [r2] = r14          slot 0 holds what r14 holds

@@ -1,4 +1,5 @@
-//! Pairs of blocks at which values of both functions are equal: arrivals at one, and what they leave of it.
+//! Pairs of blocks at which values of both functions are equal: arrivals at one, and the equalities that they
+//! leave of it.
 
 use super::known::Known;
 use super::paths::Walk;

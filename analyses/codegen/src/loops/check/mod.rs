@@ -1,4 +1,5 @@
-//! Judges edits of loops by the text, the tree and the IR before and after; shares no code with what made them.
+//! Judges edits of loops by the text, the tree and the IR before and after; shares no code with the
+//! rewriting.
 //!
 //! ```text
 //! if (a[i]) x = 1;    ->    x = a[i] ? 1 : x;       on each path the same values, effects, loads: Compared { .. }
@@ -6,15 +7,16 @@
 //! ```
 //!
 //! The rules, each with its violation:
-//! 1. outside of the edit the file's tokens and comments are what they were, and no comment in the edit is lost;
+//! 1. outside of the edit the file's tokens and comments are unchanged, and no comment in the edit is lost;
 //! 2. nothing is misunderstood that was understood before;
 //! 3. `restrict`: the edit adds that word alone, once to each pointer that is promised, and the IR is equal but for the promise;
-//! 4. other edits: both functions are *related* (`relation`), which proves that they return, store and call the same; and
-//!    no path loads, divides or overflows what the original does not on the same path.
+//! 4. other edits: both functions are *related* (`relation`), which proves that they return, store and call
+//!    the same; and no path has a load, a division or an overflow that the original does not have on the same
+//!    path.
 //!
-//! A rule of the text that does not hold is a fault of the edit (`Violation::is_certain`). One of the third or fourth kind may
-//! also be what is right and not proven, such as a counter narrower than `int` that wraps around below a wider bound: the
-//! edit is offered, and says so.
+//! A rule of the text that does not hold is a fault of the edit (`Violation::is_certain`). One of the third
+//! or fourth kind may also be correct and not proven, such as a counter narrower than `int` that wraps around
+//! below a wider bound: the edit is offered, and says so.
 //!
 //! Not done: functions beside the first of a module must be equal; a function with more paths than a budget
 //! is not compared, which is reported. Values that are computed and decide nothing are not looked at.

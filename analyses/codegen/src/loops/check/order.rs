@@ -8,7 +8,7 @@
 //! that wraps around is smaller than the sum of numbers, so one direction always holds, and the other where the bounds of the
 //! operand exclude that it wraps. All pairs by Floyd and Warshall; rounds end when no inequality is new.
 //!
-//! Not done: products, differences of two terms, what needs cases.
+//! Not done: products, differences of two terms, case distinctions.
 
 use super::terms::{Form, Term, Terms};
 use ir::inst::{BinaryOp, Convert, IntCondition};

@@ -1,7 +1,8 @@
 //! The tree and the IR of a function before and after `restrict`.
 //!
-//! `restrict` says that what is written through a pointer is reached by no other one, and of a pointer to `const` also that
-//! nobody writes what is read through it. These are the marks in the IR that may be new; places in the text move.
+//! `restrict` says that memory written through a pointer is reached by no other one, and for a pointer to
+//! `const` also that nobody writes the memory read through it. These are the marks in the IR that may be new;
+//! places in the text move.
 
 use super::{Edit, Side, Violation};
 use ir::function::{Function, Loc, Module};

@@ -1,15 +1,16 @@
-//! Relates two functions: at pairs of blocks (*cuts*: the entry, and headers of loops) values of both are equal, and every path
-//! of the edited function from a cut does what a path of the original does, up to a cut again or the end.
+//! Relates two functions: at pairs of blocks (*cuts*: the entry, and headers of loops) values of both are
+//! equal, and every path of the edited function from a cut has the effects of a path of the original, up to a
+//! cut again or the end.
 //!
 //! ```text
 //! (H, M)  M: i < n - 1, two bodies     H: two iterations      ->  (H, M)
 //!         M: !(i < n - 1)              H: stays               ->  (H, R)       R the loop for what remains
 //! ```
 //!
-//! The edited function takes one path, the original then follows under the same conditions through as many iterations as it
-//! takes to have the same effects and values. A cut begins with the guess that what was equal when it was first reached
-//! always is; what a later path refutes is taken out of it, and all paths are tried again. It stops because a cut has
-//! finitely many values, and paths are counted.
+//! The edited function takes one path, the original then follows under the same conditions through as many
+//! iterations as it takes to have the same effects and values. A cut begins with the guess that values equal
+//! when it was first reached always are; those that a later path refutes are taken out of it, and all paths
+//! are tried again. It stops because a cut has finitely many values, and paths are counted.
 //!
 //! The original may stay where the edited function goes forward, never round a loop, so both end, or none.
 

@@ -1,10 +1,11 @@
-//! Terms over what is not known at the start of a path: equal terms are equal values.
+//! Terms over the unknowns at the start of a path: equal terms are equal values.
 //!
 //! ```text
 //! trunc(sext(x: i16))  ->  x         a > b  ->  b < a         select(c, a, b) where c holds  ->  a
 //! ```
 //!
-//! Terms are kept once, arguments before what is made of them. Arithmetic on constants is that of `ir::numbers`.
+//! Terms are kept once, arguments before the terms made of them. Arithmetic on constants is that of
+//! `ir::numbers`.
 
 use ir::inst::{BinaryOp, Convert, FloatCondition, IntCondition, Special, TernaryOp, UnaryOp};
 use ir::numbers;

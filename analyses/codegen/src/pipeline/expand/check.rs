@@ -1,14 +1,14 @@
-//! A checker of expanded loops that shares no code with what makes them: both forms execute on symbols.
+//! A checker of expanded loops that shares no code with the expansion: both forms execute on symbols.
 //!
 //! ```text
 //! y = x * x        {y1 = x1 * x1; x0 = load [a0]}      y1 holds mul(load(a), load(a)) of the same iteration
 //! ```
 //!
-//! A register holds a term: what it held before the loop, or an operation with the terms of what it read. The loop as it
-//! was executes N times, one operation after the other; the prologue, so many times the kernel, and the epilogue execute in
-//! theirs. All registers of the function then hold the same terms, the same operations have accessed memory, and those that
-//! may meet, of which one writes, in the same order. Stops: N is as many iterations as one, two and three times through the
-//! kernel take.
+//! A register holds a term: its value before the loop, or an operation with the terms of its operands. The
+//! loop as it was executes N times, one operation after the other; the prologue, so many times the kernel,
+//! and the epilogue execute in theirs. All registers of the function then hold the same terms, the same
+//! operations have accessed memory, and those that may meet, of which one writes, in the same order. Stops: N
+//! is as many iterations as one, two and three times through the kernel take.
 //!
 //! Does not look at cycles: `Schedule::check` does. Nor at the test in front of the loop.
 

@@ -1,19 +1,20 @@
-//! At most how many cycles a version can save, from what a zero touches alone: the pass evaluates a candidate in full only
-//! while its bound is above the best version found.
+//! The upper bound of the cycles that a version can save, from the values alone that a zero touches: the pass
+//! evaluates a candidate in full only while its bound is above the best version found.
 //!
 //! ```text
 //! m = 0: y = x*m is 0, so that x loses a use; z + y is z     ->  gone: y, z + y, and x if that was its last use
 //! ```
 //!
-//! Knowledge goes forward along uses from the members, and a use count that falls to zero goes backwards; what a zero
-//! does not reach is not looked at. `cycles` has values that feed themselves as one: they are gone together, when nothing
-//! outside uses them. Without loops the answer is never below what `Context::evaluate` says is saved: a region is all that the
-//! check dominates, and what would be gone without any zero counts for every candidate. Loops are judged by the edges that
-//! enter them, which in one of some thousand candidates misses a constant that goes round several parameters; such a version may
-//! lose to one that saves less.
+//! Knowledge goes forward along uses from the members, and a use count that falls to zero goes backwards;
+//! values that a zero does not reach are not looked at. `cycles` has values that feed themselves as one: they
+//! are gone together, when nothing outside uses them. Without loops the answer is never below the saving that
+//! `Context::evaluate` finds: a region is all that the check dominates, and instructions that are dead
+//! without any zero count for every candidate. Loops are judged by the edges that enter them, which in one of
+//! some thousand candidates misses a constant that goes round several parameters; such a version may lose to
+//! one that saves less.
 //!
-//! Stops because knowledge of a value only rises from varying to a copy to a constant, and an instruction goes once.
-//! Constant tables a function, work a candidate in proportion to what it touches.
+//! Stops because knowledge of a value only rises from varying to a copy to a constant, and an instruction
+//! goes once. Constant tables a function, work per candidate in proportion to the values that it touches.
 
 mod cycles;
 

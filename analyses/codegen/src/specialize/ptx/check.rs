@@ -1,4 +1,4 @@
-//! Judges a version of PTX text by its words alone; shares no code with what wrote it.
+//! Judges a version of PTX text by its words alone; shares no code with the rewriting.
 //!
 //! The rules, each with its violation:
 //! 1. without both insertions the text is what it was;
@@ -7,7 +7,7 @@
 //!    its operands to its result, a sum of one of its operands and zero, or the statement without its guard;
 //! 4. statements with effects that have no guard stand in the copy, up to the first branch of the region.
 //!
-//! Which literals are right, and which results nobody reads, is not asked here: execution judges that.
+//! The values of literals and the unread results are not checked here: execution judges those.
 
 use super::{MARK, Removal};
 use syntax::Span;

@@ -1,4 +1,4 @@
-//! A version in PTX taken back: both insertions are cut out, so that the text is what it was, byte for byte.
+//! A version in PTX taken back: both insertions are cut out, so that the text is the original, byte for byte.
 
 use super::MARK;
 use syntax::Span;

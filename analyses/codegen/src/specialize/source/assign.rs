@@ -1,4 +1,5 @@
-//! Declarations and expressions that stand alone: what they assign in the fast path, and their shorter form.
+//! Declarations and expressions that stand alone: the variables that they assign in the fast path, and their
+//! shorter form.
 
 use super::Source;
 use super::effects::mentioned;

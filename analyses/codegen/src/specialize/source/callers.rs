@@ -4,9 +4,9 @@
 //! float2 bend(float2 uv) { ... }    main: Detail(bend(uv))    Detail (another file): t.Sample(s, uv)      it may
 //! ```
 //!
-//! Callers are found by name in all functions of the unit, headers included, and theirs again; a derivative that one of
-//! them takes anywhere, in its callees too, counts. Where a chain of calls ends in a function that is no entry point, or
-//! what a caller does is not in sight, any derivative in the text of the file counts.
+//! Callers are found by name in all functions of the unit, headers included, and theirs again; a derivative
+//! that one of them takes anywhere, in its callees too, counts. Where a chain of calls ends in a function
+//! that is no entry point, or a caller's use is not in sight, any derivative in the text of the file counts.
 //!
 //! Stops because each function is entered once. Files that include this one are not in sight.
 

@@ -1,10 +1,11 @@
-//! Judges a version by its text and the tree of the result alone; shares no code with what wrote it.
+//! Judges a version by its text and the tree of the result alone; shares no code with the rewriting.
 //!
 //! The rules, each with its violation:
-//! 1. outside of the version the file's tokens are what they were;
+//! 1. outside of the version the file's tokens are unchanged;
 //! 2. the slow path's tokens are those of the original, but for the types of variables that are declared before the check;
-//! 3. the check asks nothing but whether what is named is zero, for all lanes where it votes, and stands before both paths;
-//! 4. what is declared before the check is assigned on the fast path wherever it is on the slow one;
+//! 3. the check tests only whether the named value is zero, for all lanes if it votes, and stands before both
+//!    paths;
+//! 4. variables declared before the check are assigned on the fast path wherever they are on the slow one;
 //! 5. the fast path assigns nothing that the slow one does not;
 //! 6. effects at the top of the region (stores, unknown calls, ends of lanes, jumps) are on the fast path, in
 //!    order, except for stores by operators that change nothing because their operand is computed from the

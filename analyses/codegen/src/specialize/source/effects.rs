@@ -1,5 +1,5 @@
 //! The effects of an expression besides having a value: stores, barriers, other lanes, derivatives, ends of
-//! lanes. Functions of the unit are looked into; what cannot be seen is unknown.
+//! lanes. Functions of the unit are looked into; effects that cannot be seen are unknown.
 //!
 //! Stops because a function is looked into once, to a limited depth; deeper ones and recursion are unknown.
 

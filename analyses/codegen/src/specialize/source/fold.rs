@@ -1,4 +1,5 @@
-//! An expression in the fast path: its value as far as it is known, its text, and what that text still needs.
+//! An expression in the fast path: its value as far as it is known, its text, and the variables that the text
+//! still needs.
 //!
 //! ```text
 //! shadow := 0      ambient + albedo * shadow   ->  ambient            albedo is not needed

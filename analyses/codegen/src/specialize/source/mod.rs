@@ -9,10 +9,10 @@
 //!                                            }
 //! ```
 //!
-//! The region is the smallest run of whole statements of one block that holds nearly all of the work that a zero makes
-//! useless. `names` says what a name means, `types` and `intrinsics` what expressions are, `effects` what they do besides,
-//! `fold` and `flow` make the fast path, `region` chooses the run and asks whether it may be copied, `layout` writes it,
-//! `remove` takes it back, and `check` judges the result knowing none of these.
+//! The region is the smallest run of whole statements of one block that holds nearly all of the work that a
+//! zero makes useless. `names` resolves names, `types` and `intrinsics` describe expressions, `effects` their
+//! side effects, `fold` and `flow` make the fast path, `region` chooses the run and asks whether it may be
+//! copied, `layout` writes it, `remove` takes it back, and `check` judges the result knowing none of these.
 //!
 //! A factor without a name (`a[i] * b[i]`) is tested where the statement computes it (`operands`). Variables
 //! that other permutations of the file read after a version stay declared and computed (`permutations`).

@@ -1,5 +1,6 @@
-//! Names in the text between `#if` and `#endif`: what other permutations of the file may read after a version, or in another
-//! iteration. Of each line the names that it spells, and those of the macros that it uses, one step deep.
+//! Names in the text between `#if` and `#endif`: names that other permutations of the file may read after a
+//! version, or in another iteration. For each line, these are the names that it spells, and those of the
+//! macros that it uses, one step deep.
 
 use super::Source;
 use super::names::{Names, VarId};

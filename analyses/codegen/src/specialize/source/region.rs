@@ -1,7 +1,8 @@
 //! The statements that are copied, the reasons why they may not be, and the text that results.
 //!
-//! The check stands before the first statement that a zero changes, in the block of the definition. The last is the
-//! earliest with which nine tenths of what can be saved is saved: a multiplication more is not worth another copied line.
+//! The check stands before the first statement that a zero changes, in the block of the definition. The last
+//! statement is the earliest with which nine tenths of the possible saving is reached: one more
+//! multiplication is not worth another copied line.
 
 use super::effects::{Effects, numeric};
 use super::emit::{all_statements, full_span};

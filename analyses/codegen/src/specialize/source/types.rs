@@ -1,5 +1,5 @@
-//! Types of expressions, as far as folding needs them: numbers, vectors and matrices of them. Everything else keeps its
-//! tree, or is unknown; what is unknown is folded nowhere.
+//! Types of expressions, as far as folding needs them: numbers, vectors and matrices of them. Everything else
+//! keeps its tree, or is unknown; unknown expressions are never folded.
 
 use super::Source;
 use super::names::Names;

@@ -1,9 +1,9 @@
 //! Judges a re-bundled text by the two texts alone: the same instructions, none moved across a label, each pair that
 //! depends on each other in its order and in as many groups as the manual asks for.
 //!
-//! Compares every two instructions between two labels by what they read and write, without the histories that the
-//! scheduler's dependences are made of. Predicates exclude each other where one compare wrote both and nothing else did
-//! since, or where the original had both instructions in one group.
+//! Compares every two instructions between two labels by the registers that they read and write, without the
+//! histories that the scheduler's dependences are made of. Predicates exclude each other where one compare
+//! wrote both and nothing else did since, or where the original had both instructions in one group.
 
 use super::listing::Listing;
 use crate::target::ia64::relations::{Promise, PromiseKind};

@@ -7,11 +7,12 @@
 //!      ld8 r15 = [r14] ;;      reads r14 in the group that writes it
 //! ```
 //!
-//! One pass. Of the open group it holds who wrote what under which predicate: a read or a write of it is a violation,
-//! unless the predicates exclude each other on every way there, a label counted in; a branch that is taken for certain
-//! ends the group, one under a predicate ends it for what that predicate or one that implies it qualifies. The group in
-//! front is held beside it: what would violate there is why the stop between the two is needed. Behind what is not
-//! understood nothing is held, and the stops around it count as needed.
+//! One pass. For the open group it records each write and its predicate: a read or a write of it is a
+//! violation, unless the predicates exclude each other on every way there, a label counted in; a branch that
+//! is taken for certain ends the group, one under a predicate ends it for what that predicate or one that
+//! implies it qualifies. The group in front is held beside it: a violation there is the reason why the stop
+//! between the two is needed. Behind text that is not understood nothing is recorded, and the stops around it
+//! count as needed.
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 3.4; volume 3, chapter 5.
 

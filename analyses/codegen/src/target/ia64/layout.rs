@@ -1,8 +1,9 @@
 //! The blocks of a file as bundles, and the checker's verdict on each.
 //!
-//! A block that nobody decided is packed; one whose cycles a pipeliner decided gets the bundles that keep its groups. Blocks
-//! end at labels, directives and branches; dependences are looked for from one label to the next, as in a listing of text.
-//! A block in whose bundles the checker finds a fault is one instruction a group.
+//! A block without decided cycles is packed; one whose cycles a pipeliner decided gets the bundles that keep
+//! its groups. Blocks end at labels, directives and branches; dependences are looked for from one label to
+//! the next, as in a listing of text. A block in whose bundles the checker finds a fault is one instruction a
+//! group.
 
 use super::assembly::{Assembly, Entry, Instruction};
 use super::decided;

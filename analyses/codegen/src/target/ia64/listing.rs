@@ -1,8 +1,9 @@
 //! A file as instructions in order, with their groups, bundles and blocks.
 //!
-//! A *group* ends at `;;`, and where GNU `as` puts a stop by itself: at alignments, at the ends of procedures and sections.
-//! A *block* is what executes in order and moves as a whole: it ends at labels, tags and directives, behind branches, around
-//! what is opaque. Statements of a macro that is defined in the file are not seen: its use is opaque.
+//! A *group* ends at `;;`, and where GNU `as` puts a stop by itself: at alignments, at the ends of procedures
+//! and sections. A *block* is a sequence that executes in order and moves as a whole: it ends at labels, tags
+//! and directives, behind branches, and around opaque instructions. Statements of a macro that is defined in
+//! the file are not seen: its use is opaque.
 
 use super::ranges::{OutOfRange, out_of_range};
 use crate::target::ia64::dependence::{Dependence, data_dependences};

@@ -1,4 +1,4 @@
-//! IA-64: what its assembly means, how it executes, how loops of C become pipelined loops of it, and how it is packed better.
+//! IA-64: the meaning of its assembly, its execution, the pipelining of C loops, and better packing.
 
 mod assembly;
 pub mod bundle;

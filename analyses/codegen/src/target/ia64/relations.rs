@@ -7,8 +7,9 @@
 //!      .pred.rel "mutex", p1, p2    so does what the author promises
 //! ```
 //!
-//! A predicate that is written is another one from then on; parallel compares, which only ever clear or only ever set, keep
-//! what stays true. A relation is older or younger than a label: who enters there knows the younger ones alone.
+//! A predicate that is written is another one from then on; parallel compares, which only ever clear or only
+//! ever set, keep the relations that stay true. A relation is older or younger than a label: on entry there,
+//! only the younger ones hold.
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 4.3; the manual of GNU `as`,
 //! *IA-64 Dependent Features*, on `.pred.rel` and `.pred.safe_across_calls`.

@@ -1,4 +1,5 @@
-//! A block as it stands: the cycle of every group, what it waits for, and stops without which it would be faster.
+//! A block as it stands: the cycle of every group, the instruction that it waits for, and stops without which
+//! it would be faster.
 //!
 //! ```text
 //! ld8 r14 = [r32] ;;      cycle 0
@@ -6,9 +7,9 @@
 //! add r8 = r14, r15 ;;    cycle 2
 //! ```
 //!
-//! Caches hit; what happened in front of the block is over. A group issues as a whole, when all that it reads is there: a
-//! stop in front of a group that waits lets the one before it go ahead, and is needed. Units and bundles of a cycle count,
-//! the rules by which bundles are dispersed do not.
+//! Caches hit; everything in front of the block has finished. A group issues as a whole, when all its
+//! operands are available: a stop in front of a group that waits lets the one before it go ahead, and is
+//! needed. Units and bundles of a cycle count, the rules by which bundles are dispersed do not.
 //!
 //! Source: Intel, *Itanium 2 Processor Reference Manual for Software Development and Optimization*, chapters 3 and 5.
 

@@ -4,10 +4,10 @@
 //! kernel k(p: ptr.global) { b0: v1 = thread_id.x ... }  ->  .visible .entry k(.param .u64 .ptr .global .align 1 k_param_0)
 //! ```
 //!
-//! Each value is a register of its own. Narrow integers live sign-extended in 32-bit registers, `Bool` in predicates,
-//! 16-bit floats as bits. Constants are written where they are used, what nobody reads is left out (`needed`). Block
-//! parameters become moves at the ends of edges, copied in parallel. An operation without a form is a `Refusal` and
-//! nothing is printed. One pass; linear in the instructions and edge arguments.
+//! Each value is a register of its own. Narrow integers live sign-extended in 32-bit registers, `Bool` in
+//! predicates, 16-bit floats as bits. Constants are written where they are used, unread values are left out
+//! (`needed`). Block parameters become moves at the ends of edges, copied in parallel. An operation without a
+//! form is a `Refusal` and nothing is printed. One pass; linear in the instructions and edge arguments.
 //!
 //! Shader stages become entries: constant buffers, buffers, textures and samplers are parameters (addresses and bindless
 //! handles), inputs and outputs are records a lane (`resources`). Functions of the device library and functions that are

@@ -1,4 +1,5 @@
-//! Accesses to memory: the table, the lane's own slice and array, what was exchanged, the counter, the structure.
+//! Accesses to memory: the table, the lane's own slice and array, the exchanged values, the counter, the
+//! structure.
 
 use super::Writer;
 

@@ -1,14 +1,15 @@
-//! Random PTX text with what printed IR does not have: registers written many times, any instruction under `@%p` and
-//! `@!%p` (returns, calls and branches as well), two-predicate comparisons, carries, shadowed registers, branch tables,
-//! `bra.uni`, vector accesses, `shfl.sync`, `vote.sync`, `match`, `redux`, and `.param` calls.
+//! Random PTX text with constructs that printed IR does not have: registers written many times, any
+//! instruction under `@%p` and `@!%p` (returns, calls and branches as well), two-predicate comparisons,
+//! carries, shadowed registers, branch tables, `bra.uni`, vector accesses, `shfl.sync`, `vote.sync`, `match`,
+//! `redux`, and `.param` calls.
 //!
 //! ```text
 //! setp.lt.and.s32 %p1|%p0, %r2, %r5, !%p3;  @!%p1 add.s32 %r2, %r0, 7;  @%p0 bra $L4;
 //! ```
 //!
-//! Every lane ends: loops have counters that nothing else writes, other jumps backwards burn fuel. A lane writes its own
-//! slice of memory only, and reads tables that nobody writes and what was exchanged before a barrier at the start.
-//! Registers may be read before they are written.
+//! Every lane ends: loops have counters that nothing else writes, other jumps backwards burn fuel. A lane
+//! writes its own slice of memory only, and reads tables that nobody writes and values exchanged before a
+//! barrier at the start. Registers may be read before they are written.
 
 mod control;
 mod instructions;

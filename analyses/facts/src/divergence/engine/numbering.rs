@@ -1,5 +1,5 @@
-//! Pure operations of the same operands are one value: a table of values by operation and operands' leaders. It holds
-//! values alone; what they compute is read from the function.
+//! Pure operations of the same operands are one value: a table of values by operation and operands' leaders.
+//! It holds values alone; their operations are read from the function.
 
 use super::tables::NONE;
 use ir::{

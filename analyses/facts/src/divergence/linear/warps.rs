@@ -1,4 +1,4 @@
-//! Quotients and rests of the threads' coordinates: what of them lanes of a warp share.
+//! Quotients and rests of the threads' coordinates: the parts of them that lanes of a warp share.
 
 use super::Outcome;
 use crate::divergence::engine::{Engine, SUBGROUP};

@@ -1,4 +1,4 @@
-//! Addresses of places, pointers to known places, and what a pointer names.
+//! Addresses of places, pointers to known places, and the objects that a pointer names.
 
 use super::context::Context;
 use super::types::*;

@@ -3,7 +3,7 @@
 //! ```text
 //! struct { unsigned a : 3, b : 5; } s;  s.b = v;      unit = load s;  store s, unit & ~(31 << 3) | (v & 31) << 3
 //! ```
-//! A unit is what the declared type takes where that type is aligned, so that no bit-field lies in two of them. Units of
+//! A unit is the aligned storage of the declared type, so that no bit-field lies in two of them. Units of
 //! neighbours overlap where their types differ: accesses say that they are of no type.
 
 use super::context::Context;

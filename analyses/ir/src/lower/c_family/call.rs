@@ -1,8 +1,9 @@
 //! Calls of functions of the unit: overload resolution and inlining.
 //!
-//! Candidates are ranked by the sum of their argument conversions, then by how little of them is template, then by the
-//! nearness of their scope. The chosen body is lowered in place: references are the caller's places, results go to a
-//! place of the call. Recursion, and whatever exceeds the budget, remains a call (`outlined`).
+//! Candidates are ranked by the sum of their argument conversions, then by how little of them is template,
+//! then by the nearness of their scope. The chosen body is lowered in place: references are the caller's
+//! places, results go to a place of the call. A recursive callee, and one that exceeds the budget, remains a
+//! call (`outlined`).
 
 use super::classes::{Bindings, Callee, FunctionRef, is_undecided};
 use super::context::*;

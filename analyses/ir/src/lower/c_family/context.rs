@@ -1,5 +1,5 @@
-//! The state of one lowering: the function being built, the inlined calls on the way (`Frame`), names in scope, and
-//! what an earlier attempt found out (`Demotions`).
+//! The state of one lowering: the function being built, the inlined calls on the way (`Frame`), names in
+//! scope, and the findings of earlier attempts (`Demotions`).
 //!
 //! A variable starts in slots, a pointer in the memory space of its first value. When the text that follows shows
 //! that it needs memory (its address escapes, an array is indexed by a variable) or another space, the fact is noted

@@ -1,7 +1,7 @@
 //! Expressions: names, operators, members, elements, assignments, conditions.
 //!
-//! `&&`, `||` and `?:` are plain operations when what they guard is cheap and cannot fault (no call, no memory, no
-//! division), and branches otherwise.
+//! `&&`, `||` and `?:` are plain operations if the guarded operand is cheap and cannot fault (no call, no
+//! memory, no division), and branches otherwise.
 
 use super::call::Operand;
 use super::context::*;

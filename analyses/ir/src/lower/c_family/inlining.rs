@@ -1,8 +1,8 @@
 //! The choice of the calls that are lowered in place.
 //!
-//! A kernel's callees are: no one calls a shader's functions but itself, and facts are of the whole. In a program of C
-//! each function is looked at for itself, so that a copy of it in each of its callers gains only what the call costs,
-//! which is dear in a loop: there a call is in the way of a pipeline.
+//! A kernel's callees are lowered in place: only the shader itself calls its functions, and facts are about
+//! the whole. In a C program each function is analysed by itself, so that a copy of it in each of its callers
+//! gains only the cost of the call, which is high in a loop: there a call prevents pipelining.
 
 use super::builtins;
 use super::call::MAX_INLINE_DEPTH;

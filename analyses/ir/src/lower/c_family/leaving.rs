@@ -1,14 +1,15 @@
-//! Jumps out of loops behind operations that depend on who comes together, or when.
+//! Jumps out of loops behind operations that depend on which lanes come together, or when.
 //!
 //! ```text
 //! for (;;) { f = WaveReadLaneFirst(v); if (f == v) { n = WaveActiveCountBits(true); break; } }
 //! ```
-//! The lanes that are served in an iteration count themselves and leave. As a graph the block that counts lies behind
-//! the loop, where all lanes have met again; in the source it belongs to the iteration, and machines execute it there. So
-//! that it does in the graph as well, such a `break` or `return` ends in a branch that is always taken, with the way back
-//! into the loop as the other side, and a loop without a condition has a way out of its header that is never taken. The
-//! same for what is read on the way out from memory that others write: lanes that stay in the loop may write it before
-//! the next ones leave. Loops without either keep their plain jumps.
+//! The lanes that are served in an iteration count themselves and leave. As a graph the block that counts
+//! lies behind the loop, where all lanes have met again; in the source it belongs to the iteration, and
+//! machines execute it there. So that it does in the graph as well, such a `break` or `return` ends in a
+//! branch that is always taken, with the way back into the loop as the other side, and a loop without a
+//! condition has a way out of its header that is never taken. The same holds for values read on the way out
+//! from memory that others write: lanes that stay in the loop may write it before the next ones leave. Loops
+//! without either keep their plain jumps.
 //!
 //! The ways out are the blocks of the body from which no way leads to its next iteration; in bodies of more than `BLOCKS`
 //! all are taken to be such. A `goto` whose label stands outside of the innermost loop is such a way out as well. Not

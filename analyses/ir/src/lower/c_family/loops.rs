@@ -1,4 +1,4 @@
-//! Loops: `for`, `while`, `do`, over ranges, and what is asked of their unrolling.
+//! Loops: `for`, `while`, `do`, over ranges, and requests for their unrolling.
 
 use super::call::Operand;
 use super::context::*;

@@ -1,8 +1,8 @@
 //! Calls that stay calls: a recursive callee, or one beyond the budget, is a function of the module of its own.
 //!
-//! Its parameters are those that a function has when it is lowered by itself: scalars of values, a pointer for a
-//! reference and for `this`. Template arguments that are classes of this lowering have no meaning in another one; such
-//! a callee, and whatever exceeds `MAX_OUTLINED`, remains unknown.
+//! Its parameters are those that a function has when it is lowered by itself: scalars of values, a pointer
+//! for a reference and for `this`. Template arguments that are classes of this lowering have no meaning in
+//! another one; such a callee, and any beyond `MAX_OUTLINED`, remains unknown.
 
 use super::call::{Arg, Bound, Operand};
 use super::classes::Callee;

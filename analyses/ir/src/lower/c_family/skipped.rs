@@ -1,4 +1,5 @@
-//! Text that was not understood: whatever it may assign is unknown behind it, and what it may jump to is reached.
+//! Text that was not understood: variables that it may assign are unknown behind it, and the targets of its
+//! jumps are reached.
 //!
 //! ```text
 //! int y = n;

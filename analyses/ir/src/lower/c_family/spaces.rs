@@ -4,10 +4,10 @@
 //! view.data = p;  *view.data      p: a kernel's parameter, so the load is one of global memory
 //! ```
 //!
-//! A pointer has the space of what it is cast from, offset from, chosen among or merged from; one from constant memory leads
-//! to global memory; one that is loaded from elsewhere, made from a number or given by a caller stays generic. Optimistic: a
-//! value has no space until something gives it one, and two that differ make it generic, so that each value changes twice at
-//! most. Types stay as they are.
+//! A pointer has the space of the pointers that it is cast from, offset from, chosen among or merged from;
+//! one from constant memory leads to global memory; one that is loaded from elsewhere, made from a number or
+//! given by a caller stays generic. Optimistic: a value has no space until something gives it one, and two
+//! that differ make it generic, so that each value changes twice at most. Types stay as they are.
 //!
 //! Compare LLVM's `InferAddressSpaces`.
 

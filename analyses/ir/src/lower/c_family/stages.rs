@@ -1,4 +1,5 @@
-//! Shader entry points: which functions are one, of which stage, and what their parameters hold.
+//! Shader entry points: the functions that are entry points, their stages, and the values of their
+//! parameters.
 //!
 //! A stage is told from `[shader("...")]`, from `[numthreads]` and the other stage attributes, from the
 //! configuration, else from semantics: an output `SV_Target` makes a pixel shader, an output `SV_Position` a

@@ -4,8 +4,8 @@
 //! static const char *const names[] = { "ab", "c" };   16 zeros; at 0: names.string1, at 8: names.string2
 //! int *p = &v[2];                                     8 zeros; at 0: v + 8
 //! ```
-//! The expression is lowered into a block that nothing reaches; what it comes to is a symbol and a constant distance
-//! from it, or no constant.
+//! The expression is lowered into a block that nothing reaches; the result is a symbol and a constant
+//! distance from it, or no constant.
 
 use super::context::*;
 use super::types::*;

@@ -3,7 +3,8 @@
 //! ```text
 //! extern int a; int b = 1; static int c;      b, which is global and has a value
 //! ```
-//! The module has one function without blocks, whose symbols are the objects and what their initial values point to.
+//! The module has one function without blocks, whose symbols are the objects and those that their initial
+//! values point to.
 
 use super::context::*;
 use super::env::{EntryKind, Environment};

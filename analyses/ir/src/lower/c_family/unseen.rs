@@ -1,8 +1,9 @@
-//! Calls whose callee is not entered: their results are unknown, and whatever the callee can reach may have changed.
+//! Calls whose callee is not entered: their results are unknown, and all that the callee can reach may have
+//! changed.
 //!
-//! A callee reaches memory, the places that it is given by reference, and what a lambda that it is given has captured.
-//! A variable that has no memory is taken to be assigned by the call. Where a prototype is in sight, arguments by value
-//! are only read; without one, every argument with a place may be written.
+//! A callee reaches memory, the places passed by reference, and the captures of a lambda passed to it. A
+//! variable that has no memory is taken to be assigned by the call. Where a prototype is in sight, arguments
+//! by value are only read; without one, every argument with a place may be written.
 
 use super::call::{Arg, Bound, Operand};
 use super::context::*;

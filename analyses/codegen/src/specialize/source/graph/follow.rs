@@ -1,9 +1,9 @@
 //! The paths of a region that lanes took, from the paths of the function's blocks that a profile counts.
 //!
-//! A path of blocks tells at each `if` which branch was taken; between two of them there is one way through the region. It is cut
-//! at each back edge: ways that end in an inner loop are joined with those that go on behind it, each as often as it was
-//! counted. Which of them belong together no profile tells, so that sums over the nodes are exact and what depends on both
-//! parts of a way is not.
+//! A path of blocks tells at each `if` which branch was taken; between two of them there is one way through
+//! the region. It is cut at each back edge: ways that end in an inner loop are joined with those that go on
+//! behind it, each as often as it was counted. No profile tells which of them belong together, so that sums
+//! over the nodes are exact, but results that depend on both parts of a way are not.
 
 use super::super::pressure::scene::holds;
 use super::{ENTRY, Graph, Role};

@@ -5,9 +5,9 @@
 //! if (b) use(x);                      -> (else) -> x = 0 ->              -> (else) ----------->
 //! ```
 //!
-//! A node is a simple statement, the head of an `if`, an inner loop or a `switch` as a whole, or blank: the beginning of a
-//! branch, which takes what is moved there, a join, the end of a block out of which an operand does not reach. The graph
-//! has no cycle and no critical edge.
+//! A node is a simple statement, the head of an `if`, an inner loop or a `switch` as a whole, or blank: the
+//! beginning of a branch, which takes statements moved there, a join, the end of a block out of which an
+//! operand does not reach. The graph has no cycle and no critical edge.
 
 pub(super) mod follow;
 pub(super) mod place;

@@ -1,5 +1,5 @@
-//! Initial values that can be had again: what they read, and which of their operands are hidden from a compiler so that it does
-//! not compute the value once for both places.
+//! Initial values that can be computed again: the variables that they read, and the operands that are hidden
+//! from a compiler so that it does not compute the value once for both places.
 //!
 //! ```text
 //! row * n + tid       hidden: row. A compiler that knows `row * n` from before has no use for it, nor for the sum

@@ -6,8 +6,8 @@
 //! out[i] = sum * w;                    out[i] = sum * w;
 //! ```
 //!
-//! The definition passes statements that change nothing of what it reads, in the text of its block and of the branches further
-//! in; it never enters a loop, where it would be executed again and again.
+//! The definition passes statements that change none of its operands, in the text of its block and of the
+//! branches further in; it never enters a loop, where it would be executed again and again.
 
 use super::super::effects::{Effects, inner_statements};
 use super::super::emit::{all_statements, full_span};

@@ -10,11 +10,12 @@
 //!                                      sum *= u_again;
 //! ```
 //!
-//! Every lane stores, and reads behind its own store what it or another lane of the warp has stored, which is the same: no lane
-//! waits for another. In a loop a lane could store the next value before another has read the last one; there
-//! `__syncwarp()` stands before the store, and all lanes must come to it together. Accesses are volatile, or a compiler would
-//! keep the value in a register all the same. A value that is the same in the whole workgroup needs no number of a warp; HLSL,
-//! which does not say how lanes form waves, has that form alone, behind a barrier that waits for nobody.
+//! Every lane stores, and reads behind its own store the value that it or another lane of the warp has
+//! stored, which is the same: no lane waits for another. In a loop a lane could store the next value before
+//! another has read the last one; there `__syncwarp()` stands before the store, and all lanes must come to it
+//! together. Accesses are volatile, or a compiler would keep the value in a register all the same. A value
+//! that is the same in the whole workgroup needs no number of a warp; HLSL, which does not say how lanes form
+//! waves, has that form alone, behind a barrier that waits for nobody.
 //!
 //! Source: Sampaio et al. 2013, Figure 18, row ii.
 

@@ -5,9 +5,10 @@
 //! for (..) { .. }     ->    for (..) { .. }           { .. }    ->    for (..) { .. }
 //! ```
 //!
-//! A request for `n` copies, more than two, becomes one for half as many. Refused where an array of the function is indexed by
-//! what the loop changes: such an array lives in registers because the loop is unrolled; and where nobody asks for copies and
-//! the loop is so large that compilers make none. The iterations stay as they are.
+//! A request for `n` copies, more than two, becomes one for half as many. Refused if an array of the function
+//! is indexed by a variable that the loop changes, since such an array lives in registers because the loop is
+//! unrolled; and if no copies are requested and the loop is so large that compilers make none. The iterations
+//! stay as they are.
 
 use super::super::effects::Effects;
 use super::super::flow::assigned;

@@ -5,11 +5,12 @@
 //! if (c) { x = a * b; f(x); }     events: f(#17)
 //! ```
 //!
-//! A value is a hash of how it came about, memory a hash of all stores and calls so far. A condition that is no known constant
-//! is decided by its hash and a seed, so that equal conditions are decided equally in both functions; loops go on by chance.
-//! Events are stores, calls with effects, and what is returned. Flags are constants, which decide for themselves.
+//! A value is a hash of how it came about, memory a hash of all stores and calls so far. A condition that is
+//! no known constant is decided by its hash and a seed, so that equal conditions are decided equally in both
+//! functions; loops go on by chance. Events are stores, calls with effects, and returned values. Flags are
+//! constants, which decide for themselves.
 //!
-//! Lanes are outside of its view. Values that depend on who else is there are refused before.
+//! Lanes are outside of its view. Values that depend on which other lanes are present are refused before.
 //!
 //! Shares no code with the transformation; the effects of a call are an input.
 

@@ -16,8 +16,9 @@
 //! chooses the joins, `write` makes the edits, `check` judges the result by executing both texts on symbols. A copy stands at the
 //! beginning of the branch that it is for: as late as the statement must be, and not later.
 //!
-//! Without a profile no flag is added: what sinks then is executed no more often on any way, and less often on some.
-//! Not done: statements in a `switch`, loops left by their last iteration (section 3.6), several statements at once.
+//! Without a profile no flag is added: a statement that sinks then is executed no more often on any way, and
+//! less often on some. Not done: statements in a `switch`, loops left by their last iteration (section 3.6),
+//! several statements at once.
 //!
 //! Source: Gupta, Berson, Fang, *Path Profile Guided Partial Dead Code Elimination Using Predication*, PACT 1997.
 

@@ -1,5 +1,5 @@
-//! Groups and templates cycle by cycle, with what must issue now and what may: all of it, none of it, or what comes for
-//! nothing.
+//! Groups and templates cycle by cycle, from the instructions that must issue now and those that may: all of
+//! the latter, none, or those that come for nothing.
 //!
 //! ```text
 //! must M1, may I2 I3 F4:  eager {M1 I2 I3 F4} MFI MI_ ;  lazy {M1}, with what comes for nothing {M1 I2 I3} MII, F4 later
@@ -10,9 +10,9 @@
 //! most go on, by what they took and the bound of the rest as one group; a way whose promise is not below the best schedule
 //! that is known ends. Cycles in which nothing changes are passed over.
 //!
-//! Sets of instructions are words of 64 bits, so are blocks at most. Source: Haga and Barua, *EPIC Instruction Scheduling
-//! Based on Optimal Approaches*, 2001, section 6 (eager, lazy); that what comes for nothing may come is their rule of the
-//! fillable nop.
+//! Sets of instructions are words of 64 bits, so are blocks at most. Source: Haga and Barua, *EPIC
+//! Instruction Scheduling Based on Optimal Approaches*, 2001, section 6 (eager, lazy); the rule that an
+//! instruction which comes for nothing may issue is their rule of the fillable nop.
 
 use super::block::{Choice, Group, Options};
 use super::cost::{Counts, Edge, slots};

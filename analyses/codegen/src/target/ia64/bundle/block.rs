@@ -4,9 +4,11 @@
 //! M1 -> M3 M4 M5, M3 I2 -> F6      list: MI|I MMI| MFI| with 3 nops;  here: M|MI| MMF| with none
 //! ```
 //!
-//! The list schedule first, with the ends of its groups in the middle of bundles; where nothing can be shorter or take fewer
-//! slots, that is it. Else the few ways through the block that promise most (`beam`), and for `Choice::All` every subset of
-//! what may issue (`search`), below what those found; for `Choice::AllowedLoss` no more of them than seem worth it. Large blocks are split in the order of the list schedule.
+//! The list schedule first, with the ends of its groups in the middle of bundles; if nothing can be shorter
+//! or take fewer slots, the search ends there. Else the few ways through the block that promise most
+//! (`beam`), and for `Choice::All` every subset of the instructions that may issue (`search`), below the best
+//! of those; for `Choice::AllowedLoss` no more of them than seem worth it. Large blocks are split in the
+//! order of the list schedule.
 //!
 //! Source: Haga and Barua, *EPIC Instruction Scheduling Based on Optimal Approaches*, 2001, sections 5 and 6.
 

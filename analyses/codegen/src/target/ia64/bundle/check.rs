@@ -1,20 +1,22 @@
-//! A checker of bundles that shares no code with what makes them: each instruction of a block stands in them once, in slots
-//! that serve it, in templates that exist, behind all that it depends on, and with a stop between where the architecture
-//! asks for one.
+//! A checker of bundles that shares no code with the packing: each instruction of a block stands in them
+//! once, in slots that serve it, in templates that exist, behind all that it depends on, and with a stop
+//! between where the architecture asks for one.
 //!
 //! ```text
 //! ld8 r14 = [r32]          { .mii  ld8 r14 = [r32]  add r15 = 1, r14  nop.i 0 ;; }
 //! add r15 = 1, r14         the bundle has no stop between instructions 0 and 1, which depend through r14
 //! ```
 //!
-//! Every two instructions of which the second does not stand in a later group are compared by what the instruction set
-//! says that they read and write (`relation`), with the predicates under which both never execute (`guards`) and the
-//! addresses that are a known distance apart (`addresses`), both followed from the label in front of the block. Templates
-//! and slots are a table of the checker's own (`templates`). Quadratic in the instructions of a block; constant for pairs
-//! that are in order and in different groups.
+//! Every two instructions of which the second does not stand in a later group are compared by the registers
+//! that they read and write according to the instruction set (`relation`), with the predicates under which
+//! both never execute (`guards`) and the addresses that are a known distance apart (`addresses`), both
+//! followed from the label in front of the block. Templates and slots are a table of the checker's own
+//! (`templates`). Quadratic in the instructions of a block; constant for pairs that are in order and in
+//! different groups.
 //!
-//! Does not ask for latencies, since who reads too early waits, nor for the width of the machine, which issues a group in
-//! as many cycles as it takes, nor which bits of `ar.unat` the spills of a group write.
+//! Does not ask for latencies, since an instruction that reads too early waits, nor for the width of the
+//! machine, which issues a group in as many cycles as it takes, nor which bits of `ar.unat` the spills of a
+//! group write.
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 3.4; volume 3, sections 4.1 and
 //! 5.3.

@@ -1,4 +1,5 @@
-//! The bundles of a block as they are written: what packing comes to, what is printed and what the checker reads.
+//! The bundles of a block as they are written: the result of packing, the printed text and the checker's
+//! input.
 //!
 //! ```text
 //! { .mii  ld8 r14 = [r32] ;;  nop.i 0  add r15 = 1, r14 ;; }      Bundle(".mii", [Instruction(0, true), Nop(I, false), ..])

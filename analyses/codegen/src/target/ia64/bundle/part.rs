@@ -1,5 +1,5 @@
-//! A part of a block as sets of bits: at most 64 instructions that begin somewhere in a bundle, behind what was packed
-//! before.
+//! A part of a block as sets of bits: at most 64 instructions that begin somewhere in a bundle, behind the
+//! parts packed before.
 
 use super::block::{Block, Packing, Type, Wait};
 use super::cost::{Counts, Edge, slots};

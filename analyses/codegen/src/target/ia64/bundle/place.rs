@@ -4,9 +4,9 @@
 //! F reads f8, M writes f8 afterwards, one bundle:  MFI with the M in front of the F is wrong;  two bundles, MFI MII, hold both
 //! ```
 //!
-//! A group executes in the order of its slots as far as memory, writes behind reads, and branches are concerned, so the
-//! fewest slots for its types are not always enough. A search over bundles, from the first slot on; what failed from one
-//! set of placed instructions and one bundle on is not tried again.
+//! A group executes in the order of its slots as far as memory, writes behind reads, and branches are
+//! concerned, so the fewest slots for its types are not always enough. A search over bundles, from the first
+//! slot on; a set of placed instructions that failed from one bundle on is not tried again.
 
 use super::block::Type;
 use super::cost::Edge;

@@ -1,10 +1,10 @@
-//! Every subset of what may issue in each cycle, with every place in the bundle where the group may end: the fewest slots, and
-//! whether that is proved.
+//! Every subset of the instructions that may issue in each cycle, with every place in the bundle where the
+//! group may end: the fewest slots, and whether that is proved.
 //!
-//! A branch of the search ends where what it has cost and the bound of the rest - all of it as one group, which no split
-//! can beat - reach the best that is known, where an instruction that could come for nothing was left out, and where an
-//! instruction that nothing waits for takes a bundle for itself. States that were seen are not searched again. Ends after
-//! `decisions` subsets, or within the allowed loss, said not to be complete.
+//! A branch of the search ends where its cost and the bound of the rest - all of it as one group, which no
+//! split can beat - reach the best that is known, where an instruction that could come for nothing was left
+//! out, and where an instruction that nothing waits for takes a bundle for itself. States that were seen are
+//! not searched again. Ends after `decisions` subsets, or within the allowed loss, said not to be complete.
 //!
 //! Source: Haga and Barua, *EPIC Instruction Scheduling Based on Optimal Approaches*, 2001, section 5 and, for the loss, table 5; their rule of the
 //! sparse template holds only for instructions without successors, and is applied to these.

@@ -5,9 +5,9 @@
 //! label f | mov, with its directive | nop | branch to .L1 or on | ...
 //! ```
 //!
-//! A step begins where what belongs to it begins in the text: braces, templates and directives for the unwinder belong to
-//! the instruction behind them, stops and closing braces to the one in front. So the steps' texts together are the
-//! function's.
+//! A step begins with the text that belongs to it: braces, templates and directives for the unwinder belong
+//! to the instruction behind them, stops and closing braces to the one in front. So the steps' texts together
+//! are the function's.
 
 use crate::target::ia64::listing::Listing;
 use isa::ia64::{File, Inst, Reg};

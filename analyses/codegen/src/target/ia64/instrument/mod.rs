@@ -1,19 +1,23 @@
-//! Probes in IA-64 assembly: copies of functions that count entries, branches, paths or values, and what the counters say.
+//! Probes in IA-64 assembly: copies of functions that count entries, branches, paths or values, and the
+//! readings of the counters.
 //!
 //! ```text
 //! alloc r33 = ar.pfs, 0, 11, 0, 0        ->   alloc r33 = ar.pfs, 0, 11, 1, 0
 //!                                             movl r43 = __lockstep_counters ;;  fetchadd8.rel r43 = [r43], 1
 //! ```
 //!
-//! `read` reads a function into the steps of `function`, `flow` its control flow, `outline` what a file says of labels, `place` finds spots for probes, `registers` registers, `counters`,
-//! `paths` and `values` say what is inserted, `write` packs it. Counters of edges are as few as tell of all; those of loops live
-//! in registers and are added to memory at the returns, so that what a function counts that never returns is lost, and so
-//! may be what two threads add at once; counters elsewhere are added to in one step where the machine does that at less cost.
+//! `read` reads a function into the steps of `function`, `flow` its control flow, `outline` the labels of a
+//! file, `place` finds spots for probes, `registers` registers, `counters`, `paths` and `values` choose the
+//! insertions, `write` packs it. Counters of edges are as few as suffice for all edges; those of loops live
+//! in registers and are added to memory at the returns, so that the counts of a function that never returns
+//! are lost, and so may be those that two threads add at once; counters elsewhere are added to in one step
+//! where the machine does that at less cost.
 //!
-//! Probes are linked like the code that they stand in: addresses are absolute (`movl`), which a shared object needs
-//! relocations for. There is no machine here on which a running program could be attached to, so nothing is patched at
-//! entries, no copy is mapped into a process, and no module is registered for the unwinder: what the paper needs for a
-//! program that already runs, a file that is assembled afterwards has in its own directives.
+//! Probes are linked like the code that they stand in: addresses are absolute (`movl`), which a shared object
+//! needs relocations for. There is no machine here on which a running program could be attached to, so
+//! nothing is patched at entries, no copy is mapped into a process, and no module is registered for the
+//! unwinder: the information that the paper needs for a program that already runs is in the directives of a
+//! file that is assembled afterwards.
 //!
 //! Source: Ramasamy and Hundt, *Dynamic Binary Instrumentation for Intel Itanium Processor Family*, EPIC-1, 2001.
 

@@ -4,14 +4,15 @@
 //! ld8 r14 = [r32] ;;  mov r40 = ar.pfs  mov r41 = r14  movl r42 = table ;;  br.call b7 = __lockstep_values_0 ;;  mov ar.pfs = r40
 //! ```
 //!
-//! A table holds how often the load executed, and `ENTRIES` values with their counts. A value that is there counts, and
-//! changes places with the one above when it has become more frequent; a new one takes the last place. Every `CLEARED`
-//! executions the lower half is forgotten, so that what has become frequent comes in.
+//! A table holds how often the load executed, and `ENTRIES` values with their counts. A value in the table
+//! counts, and changes places with the one above when it has become more frequent; a new one takes the last
+//! place. Every `CLEARED` executions the lower half is forgotten, so that values that have become frequent
+//! come in.
 //!
-//! The routine reads its arguments behind the outputs of the function that calls it, which stay as they are; it changes no
-//! register but its own, and predicates come back as they were. It has another name for each number of outputs. Its description
-//! leads an unwinder back over the branch register of the call; what `ar.pfs` held in a function that saves it nowhere lies in a
-//! register that no directive names meanwhile.
+//! The routine reads its arguments behind the outputs of the function that calls it, which stay as they are;
+//! it changes no register but its own, and predicates come back as they were. It has another name for each
+//! number of outputs. Its description leads an unwinder back over the branch register of the call; the value
+//! of `ar.pfs`, in a function that saves it nowhere, meanwhile lies in a register that no directive names.
 //!
 //! Source: Calder, Feller and Eustace 1997, section 4.
 

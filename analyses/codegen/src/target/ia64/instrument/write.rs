@@ -1,5 +1,5 @@
-//! The text of a file whose functions have probes: blocks that changed are packed anew, what did not change stays as it was
-//! written.
+//! The text of a file whose functions have probes: blocks that changed are packed anew, unchanged text stays
+//! as it was written.
 //!
 //! ```text
 //! { .mib  ld1 r16 = [r33]  nop.i 0  nop.i 0 ;; }  ->  { .mii  ld1 r16 = [r33]  adds r41 = 1, r41  nop.i 0 ;; }

@@ -1,4 +1,4 @@
-//! A function that is executed, with what its operations in decided cycles read and write.
+//! A function that is executed, with the registers that its operations in decided cycles read and write.
 
 use super::SomeRegister;
 use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};

@@ -1,11 +1,12 @@
-//! Virtual registers that a block may read before it writes them, for the comparison of what leaves a loop.
+//! Virtual registers that a block may read before it writes them, for the comparison of the values that leave
+//! a loop.
 //!
 //! ```text
 //! b3: (p6) mov v1 = v2; (p6) st8 [v3] = v1        reads v2, v3, p6; not v1, which is read under p6 alone
 //! ```
 //!
-//! Backward over blocks until nothing is added; sets only grow. A checker shares no code with what it checks: `ir::liveness`
-//! stays out of here.
+//! Backward over blocks until nothing is added; sets only grow. A checker shares no code with the passes that
+//! it checks: `ir::liveness` stays out of here.
 
 use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
 use rustc_hash::FxHashMap;

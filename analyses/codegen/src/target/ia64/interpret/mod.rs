@@ -16,7 +16,8 @@
 //! Blocks whose cycles are decided are watched for dependences within a group. Stops: after so many
 //! operations.
 //!
-//! Does not round numbers, raise exceptions or know of times; calls change what they may change, but no memory.
+//! Does not round numbers, raise exceptions or know of times; calls change the registers that they may
+//! change, but no memory.
 //!
 //! Source: Gulwani, Necula, *Discovering Affine Equalities Using Random Interpretation*, POPL 2003; Intel, *Itanium
 //! Architecture Software Developer's Manual*, volume 1, sections 4.4 and 4.5, volume 3.

@@ -1,4 +1,4 @@
-//! The registers of an execution, those that rotate included, with memory and the rest of what it needs.
+//! The registers of an execution, those that rotate included, with memory and the rest of its state.
 //!
 //! A rotation gives a register the number that follows, and the last one that of the first: `r32` is `r33` behind it.
 

@@ -1,4 +1,4 @@
-//! Functions to test with, and what the interpreter makes of operations.
+//! Functions to test with, and the interpreter's results for operations.
 
 use super::*;
 use crate::allocate::simplify;

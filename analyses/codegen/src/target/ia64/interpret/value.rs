@@ -1,4 +1,4 @@
-//! Values: 64 bits and a mark, and the numbers that stand for what is not computed.
+//! Values: 64 bits and a mark, and the numbers that stand for results that are not computed.
 
 /// A value of a general or floating-point register.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,5 @@
-//! Loads above stores that may write what they read: as `ld.a`, with a `chk.a` behind those stores and code that does again
-//! what such a store has changed.
+//! Loads above stores that may write the same memory: as `ld.a`, with a `chk.a` behind those stores and code
+//! that repeats the operations whose operands such a store has changed.
 //!
 //! ```text
 //! h[k[i]] += w[i]                the load waits for the store of the iteration before: interval 11
@@ -10,10 +10,11 @@
 //! again:    ldfd x = [a]; fma y = x + w; the rest of the check's cycle, and on to the next
 //! ```
 //!
-//! *Which loads.* Those that a store may meet of which nothing is known; one that is seen to meet a store a number of
-//! iterations later stays in order. They have no predicate, step no address, are of a plain type, and what they write rotates
-//! and has no other writer. Where an exit may be taken in front of one it is `ld.sa`, which runs ahead of the exits as well;
-//! so it is where its address comes from a load that is not checked yet, and may lead anywhere.
+//! *Which loads.* Those that a store may meet of which nothing is known; one that is seen to meet a store a
+//! number of iterations later stays in order. They have no predicate, step no address, are of a plain type,
+//! and their target rotates and has no other writer. Where an exit may be taken in front of one it is
+//! `ld.sa`, which runs ahead of the exits as well; so it is where its address comes from a load that is not
+//! checked yet, and may lead anywhere.
 //!
 //! *What runs ahead with it*: sums and the like of its own iteration. An operation that reads such a value of
 //! an earlier iteration stands behind the check of that: unlike a fault, a change leaves no mark in a value.

@@ -1,5 +1,5 @@
-//! An iteration with a name for every value: what is written anew in each iteration may rotate, what is written only
-//! sometimes and read again later stays in one register.
+//! An iteration with a name for every value: a value written anew in each iteration may rotate, a value
+//! written only sometimes and read again later stays in one register.
 //!
 //! ```text
 //! ld8 x = [p], 8     p stays in its register where nothing else reads it, else: ld8 x = [p]; add p = 8, p

@@ -1,5 +1,5 @@
-//! A checker of software-pipelined loops that shares no code with the pipeliner: the function with the kernel does, from where
-//! the loop begins to where it is left, what the function with the loop did.
+//! A checker of software-pipelined loops that shares no code with the pipeliner: the function with the kernel
+//! has, from the loop's entry to its exit, the effects of the function with the loop.
 //!
 //! ```text
 //! b1: ld4 x = [p], 4; st4 [q] = x, 4; br b1 while p != e      p = 800, e = 808: two rounds, x at 800 and at 804, stored

@@ -1,4 +1,4 @@
-//! Asks the checkers of if-conversion and of kernels, where that is wanted, and says what came of it.
+//! Asks the checkers of if-conversion and of kernels, where that is wanted, and reports the outcome.
 
 use super::check::{self, Promises};
 use super::conversion;

@@ -1,5 +1,5 @@
-//! A checker of if-conversion that shares no code with it: whatever the conditions of a loop are, the stretch of operations
-//! that it became does what the blocks did.
+//! A checker of if-conversion that shares no code with it: whatever the conditions of a loop are, the stretch
+//! of operations that it became has the effects of the blocks.
 //!
 //! ```text
 //! cmp p, q = x, 0; (p) br b3        x = 0:  the blocks skip the store, take the exit, leave i = 1

@@ -1,5 +1,5 @@
-//! Copies as what they are copies of: a value that is handed from variable to variable, and from iteration to iteration,
-//! stays in the register in which it was made, which rotates.
+//! Copies replaced by their sources: a value that is handed from variable to variable, and from iteration to
+//! iteration, stays in the register in which it was made, which rotates.
 //!
 //! ```text
 //! c = a + b; a = b; b = c          c = (c 2 iterations ago) + (c of the iteration before): one sum in the cycle, not three

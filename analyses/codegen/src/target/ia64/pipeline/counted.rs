@@ -4,13 +4,13 @@
 //! i = i + 4; leave unless i < n         LC = (n - i - 4 + 3) >> 2, or 0 if that is negative
 //! ```
 //!
-//! The compare is of an induction and of something that does not change. Where both are numbers the count is one, whatever the
-//! step is; one that steps by anything until it meets a number is divided by the step with its inverse, modulo the
-//! width, which is exact wherever they meet at all. Else steps are of a power of two. Such a
-//! counter that wraps around its range never ends: it meets the same numbers again. C takes it that a loop ends whose
-//! condition is no constant (C11, 6.8.5), so that the count need not be right where it would wrap: `i <= n` is `i < n + 1`.
-//! C says no such thing of `for (;;)` with a `break`; here such a loop is taken to end, too, unless it reads or writes
-//! what is volatile.
+//! The compare is of an induction variable and a loop-invariant value. Where both are numbers the count is
+//! one, whatever the step is; one that steps by anything until it meets a number is divided by the step with
+//! its inverse, modulo the width, which is exact wherever they meet at all. Else steps are of a power of two.
+//! Such a counter that wraps around its range never ends: it meets the same numbers again. C assumes that a
+//! loop ends whose condition is no constant (C11, 6.8.5), so that the count need not be right where it would
+//! wrap: `i <= n` is `i < n + 1`. C says no such thing of `for (;;)` with a `break`; here such a loop is
+//! taken to end, too, unless it has volatile accesses.
 
 use super::address::{Progression, Term};
 use super::body::Item;

@@ -7,11 +7,12 @@
 //! round 2:          (p17) st8 [q] = r34, 8                               in stage 2
 //! ```
 //!
-//! The branch that falls through has rotated once, and nothing does behind it: what a further round of the kernel would call
-//! `r(32+n)` in round d is `r(32+n-d+1)` here. A number below the first wraps around the registers that the loop uses: so
-//! many are never alive at once. Operations stand under their stage predicates, which are false for iterations that a short
-//! trip never began; what would begin an iteration, or go on with one behind the last, is left out. Operations stand in the
-//! order of the rounds, one by one: whoever packs the block overlaps the rounds as far as dependences allow.
+//! The branch that falls through has rotated once, and nothing does behind it: the register that a further
+//! round of the kernel would call `r(32+n)` in round d is `r(32+n-d+1)` here. A number below the first wraps
+//! around the registers that the loop uses: so many are never alive at once. Operations stand under their
+//! stage predicates, which are false for iterations that a short trip never began; operations that would
+//! begin an iteration, or go on with one behind the last, are left out. Operations stand in the order of the
+//! rounds, one by one: packing overlaps the rounds as far as dependences allow.
 //!
 //! A loop that runs until a predicate is false knows of its end as late as the stage b of its branch: the last iteration
 //! has b stages behind it then, and EC, which counts the rounds in which that predicate does not yet say anything, is b.

@@ -1,5 +1,6 @@
-//! One predicate for each iteration that says whether it happens, made from the exits of the one before by any of five
-//! methods; everything that must not execute otherwise goes under it, or under what of it is known behind some exits.
+//! One predicate for each iteration that says whether it happens, made from the exits of the one before by
+//! any of five methods; everything that must not execute otherwise goes under it, or under the part of it
+//! that is known behind some exits.
 //!
 //! ```text
 //! exits q1, q2, at the end q3; V: the iteration happens             RecMII with N early exits

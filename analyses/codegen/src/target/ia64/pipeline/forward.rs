@@ -1,4 +1,5 @@
-//! Loads of a loop whose value is known without memory: what the iteration before stored there, and what no iteration changes.
+//! Loads of a loop whose value is known without memory: values that the iteration before stored there, and
+//! values that no iteration changes.
 //!
 //! ```text
 //! x[i] = z[i] * (y[i] - x[i - 1])     x[i - 1] is what the iteration before stored: it stays in a register

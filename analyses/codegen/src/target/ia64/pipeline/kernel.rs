@@ -1,5 +1,5 @@
-//! Kernel-only code of a schedule: rotating registers for values, stage predicates, what goes in front of the loop and
-//! behind it.
+//! Kernel-only code of a schedule: rotating registers for values, stage predicates, the code in front of the
+//! loop and behind it.
 //!
 //! ```text
 //! stage s of an iteration reads V as p(16+s); a value with reference n is r(32+n+s) in stage s of its own iteration,

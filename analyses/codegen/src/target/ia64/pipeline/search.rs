@@ -1,5 +1,5 @@
-//! The search for a schedule of an iteration: by one method, with what runs ahead where that gains something, at the least
-//! interval at which rows and registers are found.
+//! The search for a schedule of an iteration: by one method, with operations that run ahead if that gains
+//! something, at the least interval at which rows and registers are found.
 //!
 //! ```text
 //! interval 4: six orders, each with rows that hold and shorter lives; none holds, interval 5: .. registers run out, 6: ..

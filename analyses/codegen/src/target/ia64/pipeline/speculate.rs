@@ -1,4 +1,5 @@
-//! Loads above the exits that guard them: as `ld.s`, with a `chk.s` at their place and code that does again what failed.
+//! Loads above the exits that guard them: as `ld.s`, with a `chk.s` at their place and code that repeats the
+//! failed operations.
 //!
 //! ```text
 //! while (p[i] != key) i++        (V) ld4 x = [a]         the load waits for the exit of the iteration before: interval 3
@@ -7,11 +8,12 @@
 //!                          again:    ld4 x = [a]; to the start of the check's cycle
 //! ```
 //!
-//! *Which loads.* One that executes under the predicate of its own iteration, or of the exits in front of it, needs no
-//! speculation: that is how all of them begin. One becomes speculative if the schedule with it ahead of its guard has a
-//! smaller interval, and stays so only if it is ahead of its guard there. It has no predicate of its own, is of a plain
-//! type, and what it writes rotates and has no other writer. A step of its address runs ahead with it: where nothing else
-//! reads the address, in the loop or behind it, the step needs no operation of its own.
+//! *Which loads.* One that executes under the predicate of its own iteration, or of the exits in front of it,
+//! needs no speculation: that is how all of them begin. One becomes speculative if the schedule with it ahead
+//! of its guard has a smaller interval, and stays so only if it is ahead of its guard there. It has no
+//! predicate of its own, is of a plain type, and its target rotates and has no other writer. A step of its
+//! address runs ahead with it: where nothing else reads the address, in the loop or behind it, the step needs
+//! no operation of its own.
 //!
 //! *What runs ahead with it*: sums and the like that read its result, in its iteration or later ones. A
 //! failed load marks them all (NaT). Every such value that another operation, a later iteration or code

@@ -1,5 +1,5 @@
-//! Cycles of an iteration of a loop as its blocks stand, one iteration behind the other: what a loop takes that is not
-//! pipelined.
+//! Cycles of an iteration of a loop as its blocks stand, one iteration behind the other: the time of a loop
+//! that is not pipelined.
 //!
 //! ```text
 //! b1: ld1 c = [s]; cmp p = c, 0; (p) br ... | b2: cmp q = c, 200; (q) br ... | b3: add s = s, 1; br b1         4 cycles

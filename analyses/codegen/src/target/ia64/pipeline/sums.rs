@@ -6,9 +6,9 @@
 //! s = (s, four iterations ago) + a[i] * b[i]          interval 1; behind the loop s is the sum of the last four
 //! ```
 //!
-//! Values of earlier iterations have names, since registers rotate. In front of the loop the sum is what it is, and the others
-//! are zero. A sum that goes through several additions of one iteration, as in an unrolled loop, becomes one for each of them
-//! where the loop ends at one exit only.
+//! Values of earlier iterations have names, since registers rotate. In front of the loop, the first sum has
+//! the initial value, and the others are zero. A sum that goes through several additions of one iteration, as
+//! in an unrolled loop, becomes one for each of them where the loop ends at one exit only.
 //!
 //! Sums are rounded in another order: it is done only where the author permits that.
 //!

@@ -6,9 +6,10 @@
 //! st8 [r34] = r15                                nop.i 0 ;; }  ...
 //! ```
 //!
-//! Block by block: dependences with the machine's latencies, groups and templates by `bundle::block`, slots by
-//! `bundle::place`, written as explicit bundles with the instructions' own text and comments; nops go. A block stays as it
-//! is when nothing is gained, when an instruction in it is opaque, and when it shares a bundle with what can't be moved.
+//! Block by block: dependences with the machine's latencies, groups and templates by `bundle::block`, slots
+//! by `bundle::place`, written as explicit bundles with the instructions' own text and comments; nops go. A
+//! block stays as it is when nothing is gained, when an instruction in it is opaque, and when it shares a
+//! bundle with code that can't be moved.
 //!
 //! The checker of bundles (`bundle::check`) is asked about each block; one in which it finds a fault stays as it is.
 //!

@@ -4,9 +4,9 @@
 //! 403 x = 31 * 13 x      y = (x << 1) + x; z = (y << 2) + x; (z << 5) - z
 //! ```
 //!
-//! From the factor downwards: what is even is shifted; what is odd is a multiple shifted, with `x` added or taken away, the
-//! multiple of a number next to a power of two, or the rest beside its highest bit. The least number of operations that is found,
-//! with `shladd` for sums of shifts up to 4.
+//! From the factor downwards: an even factor is shifted; an odd one is a multiple shifted, with `x` added or
+//! taken away, the multiple of a number next to a power of two, or the rest beside its highest bit. The least
+//! number of operations that is found, with `shladd` for sums of shifts up to 4.
 //!
 //! Source: Bernstein, *Multiplication by Integer Constants*, 1986.
 

@@ -1,4 +1,4 @@
-//! Loads, stores, frame slots, symbols, atomic operations, and what an address points into.
+//! Loads, stores, frame slots, symbols, atomic operations, and the objects that addresses point into.
 
 use super::super::symbols::{plain, reference};
 use super::{Selector, put, put_if};

@@ -7,9 +7,9 @@
 //! d = u / 3                      wants u extended where it is defined
 //! ```
 //!
-//! Demand goes backwards from uses through block parameters; what is extended anyway, by its sign or by zeros, goes forwards,
-//! optimistically.
-//! Linear in the instructions for each round, and a round only ever takes something away.
+//! Demand goes backwards from uses through block parameters; knowledge of values that are extended anyway, by
+//! their sign or by zeros, goes forwards, optimistically. Linear in the instructions for each round, and a
+//! round only ever takes something away.
 
 use ir::loops::LoopForest;
 use ir::*;

@@ -5,9 +5,9 @@
 //! ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd2, %rd1;      %rd2 again: the same two instructions
 //! ```
 //!
-//! Nothing needs to be stored for such a value, and what it is computed from need not be live. Only registers that one
-//! instruction without a guard writes, in kernels, whose parameters nothing changes. One pass over the statements in their
-//! order; a source that is written behind its use is not known.
+//! Nothing needs to be stored for such a value, and its operands need not be live. Only registers that one
+//! instruction without a guard writes, in kernels, whose parameters nothing changes. One pass over the
+//! statements in their order; a source that is written behind its use is not known.
 //!
 //! Source: Briggs, Cooper, Torczon, *Rematerialization* (PLDI 1992), with trees in place of single instructions.
 

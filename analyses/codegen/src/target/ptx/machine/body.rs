@@ -1,5 +1,5 @@
-//! A PTX body as what its statements read and write: registers by the scope that declares them, and the flow between
-//! statements.
+//! A PTX body as the reads and writes of its statements: registers by the scope that declares them, and the
+//! flow between statements.
 //!
 //! ```text
 //! @%p1 ld.global.v2.f32 {%f1, %f2}, [%rd3+8];     reads %p1 and %rd3, may change %f1 and %f2

@@ -13,11 +13,12 @@
 //! computes, and an offset. Slots of a lane are local memory, or a column of shared memory: word `k` of a lane lies
 //! `k * threads` words behind the lane's own address, so that the lanes of a warp access consecutive words.
 //!
-//! Lanes of a warp need not run in step (Volta and later): one may be a whole iteration ahead of another. Only a value that
-//! has *one definition, outside of every loop* lives in a slot of the warp: each lane then writes the slot before it reads it, once, and
-//! what the others write is the same. All lanes that come to such a definition must come at once, too, or two groups write what only each
-//! group agrees on: no branch at which lanes part leads to it on two ways. A value that no time changes may
-//! be written anywhere ([`super::invariant`]; only [`super::park`] makes use of it). Slots of a lane have no such condition.
+//! Lanes of a warp need not run in step (Volta and later): one may be a whole iteration ahead of another.
+//! Only a value that has *one definition, outside of every loop* lives in a slot of the warp: each lane then
+//! writes the slot before it reads it, once, and the others write the same value. All lanes that come to such
+//! a definition must come at once, too, or two groups write values on which only each group agrees: no branch
+//! at which lanes part leads to it on two ways. A value that no time changes may be written anywhere
+//! ([`super::invariant`]; only [`super::park`] makes use of it). Slots of a lane have no such condition.
 //!
 //! Rows iii and iv are for integers; arithmetic is modulo the width of the register on both sides.
 //!

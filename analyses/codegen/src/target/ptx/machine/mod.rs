@@ -1,5 +1,5 @@
-//! PTX as machine operations: the body of a function in operations on virtual registers, as `mir` has them, for what serves
-//! every instruction set: liveness, pressure, allocation.
+//! PTX as machine operations: the body of a function in operations on virtual registers, as `mir` has them,
+//! for passes that serve every instruction set: liveness, pressure, allocation.
 //!
 //! ```text
 //! $L1: add.s32 %r3, %r3, 1;          b1: v0 = add v0

@@ -5,8 +5,9 @@
 //!                                                             each place of b1 has a word less
 //! ```
 //!
-//! A value that is kept elsewhere is live nowhere any more, and what takes its place is read and written in the blocks that named it:
-//! liveness is solved on from those. Where the value only passed, its words are subtracted.
+//! A value that is kept elsewhere is live nowhere any more, and its stand-ins are read and written in the
+//! blocks that named it: liveness is solved on from those. Where the value only passed, its words are
+//! subtracted.
 
 use super::{Function, Operation};
 use crate::mir::Virtual;

@@ -1,4 +1,4 @@
-//! Allocation by what a value costs elsewhere: few registers, little traffic.
+//! Allocation by the cost of keeping a value elsewhere: few registers, little traffic.
 //!
 //! ```text
 //! 1. where more is live than there are registers, the value goes that is cheapest there for the crowded places that it

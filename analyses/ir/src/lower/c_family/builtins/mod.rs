@@ -1,4 +1,4 @@
-//! Functions that the language provides. Dispatch by language; each table says what a name lowers to.
+//! Functions that the language provides. Dispatch by language; each table has the lowering of a name.
 //!
 //! `call` is asked before overload resolution finds nothing visible under the name; `None` means that the name is no
 //! builtin (or that its arguments do not fit), and the call becomes unknown.

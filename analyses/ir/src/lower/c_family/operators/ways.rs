@@ -1,4 +1,4 @@
-//! `&&`, `||` and `?:`: what is evaluated on one way only, and the type that both ways come to.
+//! `&&`, `||` and `?:`: the operands evaluated on one way only, and the common type of both ways.
 
 use crate::entity::Value;
 use crate::function::*;

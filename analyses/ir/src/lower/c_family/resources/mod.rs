@@ -1,4 +1,4 @@
-//! HLSL's resources, constant buffers and shader entry points: what the common lowering asks of them.
+//! HLSL's resources, constant buffers and shader entry points: the parts that the common lowering needs.
 //!
 //! Buffers (structured, typed, byte-address, constant) are memory with addresses; their accesses are checked, and
 //! read-only unless the resource is writable. Textures, samplers and the rest are handles, accessed by `Op::Texture`.

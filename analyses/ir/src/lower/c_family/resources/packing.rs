@@ -3,10 +3,10 @@
 //! ```text
 //! float3 a; float b; float2 c; float3 d; float e[2]; float f;   at 0, 12, 16, 32, 48 and 64, 68
 //! ```
-//! Arrays, structures and matrices start a register; elements of an array and rows or columns of a matrix take a
-//! register each, and what follows may use the rest of the last one. Matrices are column-major unless said otherwise,
-//! in structured and byte-address buffers, too, where nothing else is padded.
-//! Source: Microsoft's HLSL reference, "Packing Rules for Constant Variables".
+//! Arrays, structures and matrices start a register; elements of an array and rows or columns of a matrix
+//! take a register each, and the following members may use the rest of the last one. Matrices are
+//! column-major unless said otherwise, in structured and byte-address buffers, too, where nothing else is
+//! padded. Source: Microsoft's HLSL reference, "Packing Rules for Constant Variables".
 
 use crate::lower::c_family::types::*;
 use crate::lower::c_family::value::{PackedKind, PackedLayout};

@@ -1,8 +1,9 @@
-//! Judges an edit by the tokens before and after alone; shares no code with what wrote it.
+//! Judges an edit by the tokens before and after alone; shares no code with the rewriting.
 //!
-//! Of all edits: what was neither inserted, moved nor asked of a loop's copies is what it was, in its order. `values` judges what is
-//! inserted and read in place of a variable, `moved` a definition that stands elsewhere, `narrowed` one of fewer bits,
-//! `broadcast` an initial value of the first lane. Names are compared by spelling.
+//! In all edits, tokens that were neither inserted, moved nor part of a request for a loop's copies are
+//! unchanged, in their order. `values` judges the tokens that are inserted and read in place of a variable,
+//! `moved` a definition that stands elsewhere, `narrowed` one of fewer bits, `broadcast` an initial value of
+//! the first lane. Names are compared by spelling.
 
 mod broadcast;
 mod moved;

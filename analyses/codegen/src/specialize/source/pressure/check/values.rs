@@ -3,8 +3,8 @@
 //! 1. An inserted statement declares a constant, a copy, shared memory or the number of a warp, hides a copy from the compiler,
 //!    stores to new shared memory, or waits for the warp; it stores to nothing that was there.
 //! 2. A new name stands for the variable that it replaces, is declared before it is used, and in a block around each use.
-//! 3. The value of a new constant is a slot of that variable, or the tokens of the variable's own initial value, with copies for
-//!    what they copy.
+//! 3. The value of a new constant is a slot of that variable, or the tokens of the variable's own initial
+//!    value, with copies in place of the copied names.
 
 use super::{Violation, is_word};
 use rustc_hash::FxHashMap;

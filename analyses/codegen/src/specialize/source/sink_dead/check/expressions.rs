@@ -1,4 +1,4 @@
-//! Expressions on symbols: what they give, what they store, and where they denote something.
+//! Expressions on symbols: their values, their stores, and the places that they denote.
 
 use super::{DEPTH, Reason, Run, Value, mixed, plain, word};
 use syntax::Span;

@@ -1,4 +1,4 @@
-//! The places in memory that a region's instructions access, as distances from what some register held.
+//! The places in memory that a region's instructions access, as distances from the value of some register.
 //!
 //! ```text
 //! ld8 r14 = [r32], 8      8 bytes at r32 + 0

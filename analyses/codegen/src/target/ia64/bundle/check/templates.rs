@@ -1,5 +1,5 @@
-//! The templates of a bundle and the slots that instructions take, written down from the manual once more: the checker reads
-//! no table of what it checks.
+//! The templates of a bundle and the slots that instructions take, written down from the manual once more:
+//! the checker reads no table of the packing that it checks.
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, section 4.1 (table 4-1), and the pages of
 //! `br` on the slot of loop branches.

@@ -4,8 +4,8 @@
 //! %r0 holds v3;  slot 8 of the lane holds v5 where v2 is false, v5 and 4*%tid.x + 1 elsewhere
 //! ```
 //!
-//! Storage holds several polynomials at once when they are equal there. Where paths join, only what both have stays: the
-//! sets shrink, so that the walk over the flow stops.
+//! Storage holds several polynomials at once when they are equal there. Where paths join, only common
+//! polynomials stay: the sets shrink, so that the walk over the flow stops.
 
 use super::polynomial::{Atom, Polynomial};
 use super::text::Register;

@@ -1,16 +1,17 @@
-//! The translation validator of register allocation: whether the output of `fit` computes what its input does, in the registers
-//! that there are.
+//! The translation validator of register allocation: it checks that the output of `fit` computes the same as
+//! its input, in the registers of the budget.
 //!
 //! ```text
 //! add.s32 %a, %b, %c        ld.local.b32 %r0, [slots+4]     is %b in slot 4 on every path?
 //!                           add.s32 %r0, %r0, %r1           is %c in %r1?  %a is in %r0 behind it
 //! ```
 //!
-//! Every storage of the output holds polynomials of original values ([`contents`]); lines of the original that stand in the
-//! output change both, inserted ones the storage alone. Where paths join, only what both know stays (the checker of
-//! regalloc2, with arithmetic of its own). Slots of a warp obey three more rules (the notes on Sampaio et al., TOPLAS 2013,
-//! section 5): each is stored at one place (S3), outside loops and where all lanes of a warp come together (S1, S2), with a
-//! value that is the same in all of them; and they belong to an entry, which is not called (S6).
+//! Every storage of the output holds polynomials of original values ([`contents`]); lines of the original
+//! that stand in the output change both, inserted ones the storage alone. Where paths join, only common
+//! knowledge stays (the checker of regalloc2, with arithmetic of its own). Slots of a warp obey three more
+//! rules (the notes on Sampaio et al., TOPLAS 2013, section 5): each is stored at one place (S3), outside
+//! loops and where all lanes of a warp come together (S1, S2), with a value that is the same in all of them;
+//! and they belong to an entry, which is not called (S6).
 //!
 //! It takes on trust which registers are the same number in all lanes or differ by a multiple of the thread's, and which
 //! statements all lanes come to together; nothing from `fit`. Factors of recomputed values are arithmetic of its own. It does not prove that the original terminates, nor does it

@@ -1,5 +1,5 @@
-//! Integer polynomials modulo a power of two: what an output register or slot holds, in terms of original registers, the
-//! thread's place and addresses.
+//! Integer polynomials modulo a power of two: the contents of an output register or slot, in terms of
+//! original registers, the thread's place and addresses.
 //!
 //! ```text
 //! mad.lo.s32 %r1, %r0, 4, %r2       4*%tid.x + v7 modulo 2^32, where %r0 holds %tid.x and %r2 the original v7

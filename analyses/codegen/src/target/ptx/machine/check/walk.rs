@@ -1,4 +1,4 @@
-//! The walk over the output, with what each line makes of what storage holds.
+//! The walk over the output, with the effect of each line on the contents of storage.
 
 use super::align::Pairs;
 use super::contents::{Condition, Contents, Held, Storage};

@@ -1,6 +1,6 @@
-//! Cooperative groups. A group is an opaque object whose type's name says what it is: `thread_block`,
-//! `thread_block_tile<N>`, `coalesced_group`, `grid_group`, `cluster_group`; what `coalesced_threads()` gives is
-//! `coalesced_group<active>` until a declared type forgets it.
+//! Cooperative groups. A group is an opaque object identified by its type's name: `thread_block`,
+//! `thread_block_tile<N>`, `coalesced_group`, `grid_group`, `cluster_group`; the result of
+//! `coalesced_threads()` is `coalesced_group<active>` until a declared type forgets it.
 
 use super::super::BuiltinTemplateArgument;
 use super::synchronization;
