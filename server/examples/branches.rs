@@ -5,9 +5,10 @@
 //! cargo run --release -p lockstep-server --example branches -- fixtures/c/branches/*.c
 //! ```
 //!
-//! Each file has its inputs beside it, as `lockstep branches` takes them. A rate is mispredictions by branches that the
-//! *original* code executes, as in the paper; after it, what remains when the worst tenth of the branches is if-converted with
-//! the blocks that follow. The server is `LOCKSTEP_BINARY`, or `target/release/lockstep`.
+//! Each file has its inputs beside it, as `lockstep branches` takes them. A rate is mispredictions by
+//! branches that the *original* code executes, as in the paper; after it, the rate that remains when the
+//! worst tenth of the branches is if-converted with the blocks that follow. The server is `LOCKSTEP_BINARY`,
+//! or `target/release/lockstep`.
 //!
 //! Source: B. Simon, B. Calder, J. Ferrante, *Incorporating Predicate Information into Branch Predictors*, EPIC-1, 2001,
 //! section 5.

@@ -3,9 +3,9 @@
 //! ```sh
 //! cargo build --release -p lockstep-server && cargo run --release -p lockstep-server --example latency
 //! ```
-//! Where `clangd` is on the PATH it is asked the same of the same file, and the ratio is printed. `-- hints` measures only
-//! what has this in its name: initialize, hints, diagnostics, loops, hover, zeros, memory, clangd. `LOCKSTEP_BINARY` names
-//! another binary, to compare with.
+//! If `clangd` is on the PATH, it gets the same requests for the same file, and the ratio is printed. `--
+//! hints` measures only the figures with this in their name: initialize, hints, diagnostics, loops, hover,
+//! zeros, memory, clangd. `LOCKSTEP_BINARY` names another binary, to compare with.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

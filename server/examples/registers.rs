@@ -1,4 +1,4 @@
-//! Compares the estimate of a kernel's registers with what NVIDIA's assembler allocates.
+//! Compares the estimate of a kernel's registers with the allocation of NVIDIA's assembler.
 //!
 //! ```text
 //! LOCKSTEP_PTXAS=ptxas cargo run --release -p lockstep-server --example registers -- [--target sm_80] [--list] PATH...

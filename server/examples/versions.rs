@@ -1,5 +1,6 @@
-//! Tries every variable of the files given as a version on zero, and counts what is offered and why the others are not:
-//! `cargo run --release --example versions -- [--absorb] [--show N] DIRECTORY...`
+//! Tries every variable of the files given as a version on zero, and counts those that are offered, and the
+//! reasons why the others are not: `cargo run --release --example versions -- [--absorb] [--show N]
+//! DIRECTORY...`
 
 use lockstep_server::db::Database;
 use lockstep_server::derive::versions::survey;

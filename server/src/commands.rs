@@ -1,5 +1,6 @@
-//! `compile_commands.json`: how a project's own build calls its compiler for each file, and what of such a call changes what
-//! the file means - directories of headers, macros, the standard, the architecture. Nothing of it is executed.
+//! `compile_commands.json`: the calls of the compiler in a project's own build, and the arguments of a call
+//! that change the meaning of a file - directories of headers, macros, the standard, the architecture.
+//! Nothing of it is executed.
 //!
 //! ```json
 //! [{ "directory": "/p/build", "file": "../k.cu", "command": "nvcc -I../include -DTILE=16 -arch=sm_90 -c ../k.cu" }]

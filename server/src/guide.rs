@@ -1,4 +1,5 @@
-//! A guide to the code, for those who change it: two walks through all crates, and recipes for what is added most often.
+//! A guide to the code, for those who change it: two walks through all crates, and recipes for the most
+//! frequent additions.
 //!
 //! The pages stand in `server/guide` as Markdown. `server/tests/documentation.rs` checks that the paths, functions and
 //! tests that they name exist.

@@ -1,5 +1,5 @@
-//! The file system as far as Lockstep touches it. Only regular files are read, up to a limit, and decoded whatever they
-//! hold; only regular files are written, in whole or not at all.
+//! The file system as far as Lockstep touches it. Only regular files are read, up to a limit, and decoded
+//! whatever their contents; only regular files are written, in whole or not at all.
 //!
 //! A path may come from anybody: an `#include`, a configuration, a client. Anything but a regular file (a
 //! FIFO, a device, a terminal) may never end or never begin, so it is refused before it is opened, and an

@@ -6,8 +6,8 @@
 //! bytes spilled:                     160            96  …
 //! ```
 //!
-//! Values are parked, or our own allocator decides what lives where ([`codegen::target::ptx::machine::fit`]): what it loads from
-//! and stores to local memory counts as spilled.
+//! Values are parked, or our own allocator decides the places of values
+//! ([`codegen::target::ptx::machine::fit`]): its loads from and stores to local memory count as spills.
 //!
 //! Fewer bytes are no gain where values that a loop reads are parked instead of others that it does not: where a disassembler
 //! stands beside the assembler, machine code that costs more by the estimate of [`crate::sass`] is no proposal.

@@ -1,5 +1,5 @@
-//! From a file's text to facts: which front end, how items are made, how positions are resolved. Pure but for what it
-//! reads through the database; the queries call it.
+//! From a file's text to facts: the choice of the front end, the making of items, the resolution of
+//! positions. Pure except for reads through the database; the queries call it.
 
 mod assembly;
 mod assumed;

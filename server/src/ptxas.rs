@@ -1,5 +1,5 @@
-//! NVIDIA's assembler, where it is found: what it makes of PTX, in its own words. Never needed, never in the way: a
-//! process with a time limit, in a folder of its own.
+//! NVIDIA's assembler, if it is found: its reports on PTX, in its own words. It is never required and never
+//! blocks: a process with a time limit, in a folder of its own.
 
 use crate::derive::figures::{Figure, Job};
 use crate::sass::{Weight, weigh};

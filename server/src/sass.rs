@@ -1,4 +1,5 @@
-//! The machine code of a kernel as NVIDIA's disassembler prints it: how much of what executes serves spilled values.
+//! The machine code of a kernel as NVIDIA's disassembler prints it: the share of its execution that serves
+//! spilled values.
 //!
 //! ```text
 //! .L_x_1:

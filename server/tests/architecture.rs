@@ -1,4 +1,4 @@
-//! The order of the crates and of the modules in them: what may name what.
+//! The order of the crates and of the modules in them: the names that each may use.
 //!
 //! Circles of modules and the places that name a target from outside of it are at most those listed here: a list gets
 //! shorter, never longer.

@@ -1,5 +1,5 @@
-//! Input that is no program, or far too much of one: the command line and the server say what limit was met, in bounded
-//! time and memory, and the server lives on.
+//! Input that is no program, or far too much of one: the command line and the server report the limit that
+//! was met, in bounded time and memory, and the server lives on.
 
 mod support;
 

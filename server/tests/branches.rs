@@ -1,4 +1,4 @@
-//! `lockstep branches`, and what an editor shows of the branches of a profile.
+//! `lockstep branches`, and the branches of a profile in an editor.
 
 #[path = "support/command.rs"]
 mod command;

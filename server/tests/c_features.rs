@@ -1,5 +1,5 @@
-//! The features of C11, a file each: every function `long t_NAME(long k)` in it is what the host's compiler
-//! says, for some numbers and however the code is emitted; GNU `as` has nothing to say about the code.
+//! The features of C11, a file each: every function `long t_NAME(long k)` in it has the result of the host's
+//! compiler, for some numbers and however the code is emitted; GNU `as` reports nothing about the code.
 
 #[path = "support/command.rs"]
 mod command;

@@ -1,4 +1,5 @@
-//! Whole programs of C on the simulator, against the host's compiler: what calls, addresses and tables come to.
+//! Whole programs of C on the simulator, against the host's compiler: the results of calls, addresses and
+//! tables.
 //!
 //! Without a compiler the tests say so and pass; continuous integration installs one.
 

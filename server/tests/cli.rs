@@ -1,4 +1,4 @@
-//! The command line: what it prints, its exit codes, and what it does with input that can't be used.
+//! The command line: its output, its exit codes, and its behaviour on input that can't be used.
 
 #[path = "support/command.rs"]
 mod command;

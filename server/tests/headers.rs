@@ -1,5 +1,5 @@
-//! Files with the headers of other people: a toolkit that defines the language's words as attributes, libraries behind deep
-//! chains of includes, files that include what differs in case, folders.
+//! Files with the headers of other people: a toolkit that defines the language's words as attributes,
+//! libraries behind deep chains of includes, names of includes that differ in case, folders.
 
 #[path = "support/command.rs"]
 mod command;

@@ -1,5 +1,5 @@
 //! The output after any sequence of edits is that of a fresh database on the same text: random edits of a
-//! file and of the header that it includes, in every language, with sweeps of what is kept between them.
+//! file and of the header that it includes, in every language, with sweeps of kept data between them.
 
 use lockstep_server::db::{Database, File, Source};
 use lockstep_server::views;

@@ -1,4 +1,4 @@
-//! Actions on loops of C: what they are called, what they write, and that the changed text computes the same, in the
+//! Actions on loops of C: their titles, the text that they write, and the results of the changed text, in the
 //! reference interpreter and, where a way of pipelining is asked for, as emitted code in the simulator.
 //!
 //! `LOCKSTEP_LOOP_KERNELS` is how many random kernels are tried (40), `LOCKSTEP_FIRST` the first.

@@ -1,4 +1,4 @@
-//! C on a processor with explicit groups: `lockstep loops`, `lockstep emit`, and what the editor shows of both.
+//! C on a processor with explicit groups: `lockstep loops`, `lockstep emit`, and both in the editor.
 
 #[path = "support/command.rs"]
 mod command;

@@ -1,5 +1,5 @@
-//! The data derived from documents that are closed again is freed: what remains of one does not grow with its
-//! length. One test alone in its process, since every allocation counts.
+//! The data derived from documents that are closed again is freed: the remainder of one does not grow with
+//! its length. One test alone in its process, since every allocation counts.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! `lockstep actions` and `apply`: edits of CUDA and HLSL sources that leave fewer registers live at the peak, what is estimated of
-//! them, and why others are refused.
+//! `lockstep actions` and `apply`: edits of CUDA and HLSL sources that leave fewer registers live at the
+//! peak, the estimates for them, and the reasons why others are refused.
 
 #[path = "support/command.rs"]
 mod command;

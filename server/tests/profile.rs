@@ -1,5 +1,5 @@
-//! `lockstep profile` from the outside: fixtures with their expected tables, profiles that go out and come in, imports,
-//! and all that can be wrong with what it is given.
+//! `lockstep profile` from the outside: fixtures with their expected tables, profiles that go out and come
+//! in, imports, and all errors in its input.
 
 #[path = "support/command.rs"]
 mod command;

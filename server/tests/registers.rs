@@ -1,4 +1,5 @@
-//! `lockstep registers`: what fills the registers of a kernel at the peak, and how to be without it.
+//! `lockstep registers`: the variables that fill the registers of a kernel at the peak, and the ways to do
+//! without them.
 
 #[path = "support/command.rs"]
 mod command;

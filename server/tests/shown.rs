@@ -1,8 +1,7 @@
-//! The editor's claims about every function, against what happened in it: random programs of several
-//! functions in CUDA and HLSL are executed from their entry, lane by lane, by a machine that knows the
-//! generator's tree and nothing of the front end. A claim about a variable is contradicted by lanes of its
-//! scope that come to its declaration by the same calls and in the same iterations, and hold different
-//! values.
+//! The editor's claims about every function, against its executions: random programs of several functions in
+//! CUDA and HLSL are executed from their entry, lane by lane, by a machine that knows the generator's tree
+//! and nothing of the front end. A claim about a variable is contradicted by lanes of its scope that come to
+//! its declaration by the same calls and in the same iterations, and hold different values.
 //!
 //! `LOCKSTEP_SHOWN_PROGRAMS=N` runs N programs a language, `LOCKSTEP_SHOWN_SEED=N` starts at another seed.
 

@@ -1,6 +1,6 @@
 //! The claims about versions on zero: no gain that the code has already, none of values that are never zero,
-//! plain branches where a vote tells nothing, other permutations whole, factors without a name, and what
-//! changes said.
+//! plain branches where a vote tells nothing, other permutations whole, factors without a name, and the words
+//! of changes.
 
 #[path = "support/command.rs"]
 mod command;

@@ -6,10 +6,11 @@
 //! load 0x40   misses: the set's only line goes
 //! ```
 //!
-//! Each level has sets of ways, of which the least recently used goes. A line that some level has, or memory, is brought
-//! into all levels before it. Stores do as loads do and nobody waits for them; lines that go cost nothing, and any number
-//! of misses can be under way. An access costs time in the ways it looks at. Addresses are as the program has them: there
-//! is no translation, and instructions are not fetched through caches.
+//! Each level has sets of ways, of which the least recently used goes. A line that some level has, or memory,
+//! is brought into all levels before it. Stores behave like loads and nobody waits for them; lines that go
+//! cost nothing, and any number of misses can be under way. An access costs time in the ways it looks at.
+//! Addresses are as the program has them: there is no translation, and instructions are not fetched through
+//! caches.
 
 /// A level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

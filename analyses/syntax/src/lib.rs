@@ -1,5 +1,5 @@
-//! Text to trees. Knows characters, tokens and grammar, and of assembly the instructions of a table and the names of
-//! registers; never what a program means.
+//! Text to trees. Knows characters, tokens and grammar, and of assembly the instructions of a table and the
+//! names of registers; never the meaning of a program.
 //!
 //! Recomputed on an edit: the tokens of the edited file, and the tree of each item whose tokens changed. Every
 //! position below the item level is relative to the item's start, so an edit above an item leaves its tree equal.

@@ -7,7 +7,8 @@
 //!  12 ~ float v = in[4 * i];              v divergent · in: stride 16 B: 16 sectors, ideal 4
 //! ```
 //!
-//! Of C the loops and what bounds their interval, of IA-64 assembly what blocks take and which groups wait.
+//! For C, it shows the loops and the bounds of their interval; for IA-64 assembly, the cost of blocks and the
+//! groups that wait.
 
 use super::{AnnotateArgs, CliError, input};
 use crate::config::{self, Level};

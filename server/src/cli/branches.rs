@@ -1,5 +1,5 @@
-//! `lockstep branches`: a function on described inputs, and what a predictor makes of its branches; of kernels and shader
-//! stages what their lanes lose.
+//! `lockstep branches`: a function on described inputs, and a predictor's results for its branches; for
+//! kernels and shader stages, the losses of their lanes.
 
 use super::sim::{Placed, placed, program};
 use super::{BranchesArgs, CliError, DataFormat, input};

@@ -1,4 +1,4 @@
-//! `lockstep bundle`: IA-64 assembly with its blocks re-bundled, and what each block takes before and after.
+//! `lockstep bundle`: IA-64 assembly with its blocks re-bundled, and the cost of each block before and after.
 
 use super::{BundleArgs, BundleChoice, CliError, DataFormat};
 use crate::documents::line_column;

@@ -1,5 +1,6 @@
-//! `lockstep check`: diagnostics of files and directories, as text, JSON, SARIF or GitHub's annotations. Files are checked
-//! on all cores and share what they include; text and annotations are printed as they come, in the order of the files.
+//! `lockstep check`: diagnostics of files and directories, as text, JSON, SARIF or GitHub's annotations.
+//! Files are checked on all cores and share their includes; text and annotations are printed as they come, in
+//! the order of the files.
 
 use super::{CheckArgs, CheckFormat, CliError, input};
 use crate::config::Level;

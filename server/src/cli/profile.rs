@@ -1,5 +1,5 @@
-//! `lockstep profile`: runs code on described inputs and stores what its values were; shows, compares and imports
-//! profiles.
+//! `lockstep profile`: runs code on described inputs and stores a profile of its values; shows, compares and
+//! imports profiles.
 
 use super::{
     CliError, CriterionChoice, ProfileArgs, ProfileCommand, ProfileImportArgs, input, probes,

@@ -1,4 +1,5 @@
-//! The keys of `lockstep.toml` and of the editor's settings: what serde reads, and what the schema is generated from.
+//! The keys of `lockstep.toml` and of the editor's settings: serde reads them, and the schema is generated
+//! from them.
 //!
 //! A value that can't be used becomes `Setting::Wrong` and leaves the others as they are. A new key is a field here, with
 //! its description, and a line in `Apply`.

@@ -1,6 +1,6 @@
-//! The texts and settings around a file, for a database of its own: a long run that no edit has to wait for, or the file
-//! as it would be after an edit. Taken on a clone of the database; what it opens reads from the disk only what was never
-//! read.
+//! The texts and settings around a file, for a database of its own: a long run that no edit has to wait for,
+//! or the file as it would be after an edit. Taken on a clone of the database; its database reads from the
+//! disk only files that were never read.
 
 use super::inputs::{Database, Db, File, Settings, Source};
 use crate::config::{AnalysisConfig, ViewConfig};

@@ -1,4 +1,4 @@
-//! Queries, from text to rows. Each is one line that calls a pure function; what runs again after an edit:
+//! Queries, from text to rows. Each is one line that calls a pure function; these run again after an edit:
 //!
 //! ```text
 //! lexed, unit, items        the edited file (and `unit` of files that include it)

@@ -1,4 +1,4 @@
-//! The most registers that a thread of a kernel may have, and what says so.
+//! The most registers that a thread of a kernel may have, and the origin of the number.
 //!
 //! ```text
 //! __launch_bounds__(256, 4) on sm_80: 4 workgroups of 256 threads are to fit, so 64 registers; what needs more is spilled

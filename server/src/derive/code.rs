@@ -1,8 +1,8 @@
 //! The code of the function around a position, with the lines that it comes from: GPU code, of C that of a processor with
 //! explicit groups.
 //!
-//! PTX for `sm_NN` by our own lowering: an estimate of what a compiler prints, not its output; what `ptxas` makes of it
-//! is `ptxas`'s word. A `.ptx` file is its own code.
+//! PTX for `sm_NN` by our own lowering: an estimate of a compiler's output, not that output; the result of
+//! `ptxas` for it is `ptxas`'s own. A `.ptx` file is its own code.
 
 use super::budget::Budget;
 use super::costs::{Costs, Fit, of_function};

@@ -1,4 +1,5 @@
-//! Loads that cannot matter where a value is zero, as it mostly is by the profile: what a guard in place would skip.
+//! Loads that cannot matter if a value is zero, as it mostly is by the profile: those that a guard in place
+//! would skip.
 
 use super::versions::{MOST_TRIED, attempt, probability, settings, with_source};
 use super::zeros;

@@ -1,5 +1,6 @@
-//! Innermost loops as a processor with explicit groups executes them, and the code that they are a part of: what bounds the
-//! initiation interval, what was reached, and why not more. Places are relative to items.
+//! Innermost loops as a processor with explicit groups executes them, and the code that they are a part of:
+//! the bounds of the initiation interval, the one reached, and the reasons why it is not smaller. Places are
+//! relative to items.
 //!
 //! Bounds are of the operations that selection makes of the loop, with caches that hit; the factor compares with a schedule
 //! of one iteration after the other.

@@ -1,4 +1,5 @@
-//! Derived data: what is computed of facts for several views, as plain data. Queries call it; views put it into words.
+//! Derived data: results computed from facts for several views, as plain data. Queries call it; views put it
+//! into words.
 
 pub mod accesses;
 pub mod branches;

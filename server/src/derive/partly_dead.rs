@@ -1,7 +1,8 @@
 //! Definitions whose values most of the recorded ways never read, and the edits that move them to where they are read.
 //!
-//! The rows of an item are what the profile counts; an edit is made where somebody asks for it, and for the rows that a finding
-//! could tell of. Each edit is judged by executing both texts on symbols, read again and lowered.
+//! The rows of an item have the counts of the profile; an edit is made when somebody asks for it, and for
+//! rows that may become findings. Each edit is judged by executing both texts on symbols, read again and
+//! lowered.
 
 use super::parts::{Part, parts};
 use super::paths::{Known, known_paths};

@@ -1,6 +1,7 @@
-//! Kernels of CUDA and HLSL rewritten so that less is live at the peak: the edits, checked, and what is estimated of the kernel
-//! before and after them. Computed where an author asks for it: on a variable that is live at the peak, for that variable; on the
-//! head of the kernel and on the line of the peak, for all that have the same remedy.
+//! Kernels of CUDA and HLSL rewritten so that fewer registers are live at the peak: the edits, checked, and
+//! the estimates of the kernel before and after them. Computed where an author asks for it: on a variable
+//! that is live at the peak, for that variable; on the head of the kernel and on the line of the peak, for
+//! all that have the same remedy.
 
 use super::budget::Budget;
 use super::costs::{self, Costs};

@@ -6,8 +6,8 @@
 //! 66 registers by ptxas, with 64 there is room for one workgroup more         occupancy-cliff
 //! ```
 //!
-//! An estimate tells of what exceeds a budget by more than its own error, and never of a step that is a few registers away:
-//! that is what an assembler's figure is for.
+//! An estimate is reported if it exceeds a budget by more than its own error, but never for a step that is a
+//! few registers away: that takes an assembler's figure.
 
 use super::budget::Budget;
 use super::costs::Threads;

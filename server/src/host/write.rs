@@ -1,5 +1,5 @@
-//! Writing: the new contents are written beside the file and renamed over it, so that nobody ever sees half of it and a
-//! full disk leaves the old file.
+//! Writing: the new contents are written beside the file and renamed over it, so that no reader ever sees
+//! half of it and a full disk leaves the old file.
 
 use super::{LARGEST_FILE, ReadError, read_bytes};
 use std::fs::{File, Metadata, OpenOptions};

@@ -1,6 +1,6 @@
-//! Figures of an assembler for the code of open documents: a thread with at most one process at a time, whose answers are kept
-//! by the code's fingerprint. An edit of a document ends its process and drops what it still waits for; nobody waits for the
-//! thread.
+//! Figures of an assembler for the code of open documents: a thread with at most one process at a time, whose
+//! answers are kept by the code's fingerprint. An edit of a document ends its process and drops its pending
+//! questions; nobody waits for the thread.
 
 use super::event::Event;
 use super::question::{Shared, locked};

@@ -1,6 +1,6 @@
-//! The protocol: the only place that names its types. `transport` reads and writes, `ordered` keeps the wire's order,
-//! `backend` turns requests into work, `event` is what it tells the owner, `owner` is the one thread that holds the
-//! documents and the database, `pool` computes on clones of it.
+//! The protocol: the only place that names its types. `transport` reads and writes, `ordered` keeps the
+//! wire's order, `backend` turns requests into work, `event` has the messages to the owner, `owner` is the
+//! one thread that holds the documents and the database, `pool` computes on clones of it.
 
 mod actions;
 mod assembler;

@@ -1,6 +1,6 @@
 //! The knowledge of the projects around open files: who includes a header, and with which flags a file is
 //! compiled. A project may be large and its disk slow, so both are looked for on threads of their own, which
-//! tell the owner what is new.
+//! report news to the owner.
 
 use super::event::Event;
 use crate::commands;

@@ -1,7 +1,8 @@
-//! A description as a launch of a module: which argument, buffer or texture a name means, the grid, what of it runs.
+//! A description as a launch of a module: the argument, buffer or texture that each name means, the grid, and
+//! the part of it that runs.
 //!
-//! A name that means nothing in this function is an error that lists those that do; what the description leaves out is
-//! chosen by the seed and told.
+//! A name that means nothing in this function is an error that lists those that do; values that the
+//! description leaves out are chosen by the seed and reported.
 
 use super::data;
 use super::inputs::{Description, InputError, Number};

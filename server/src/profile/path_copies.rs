@@ -1,7 +1,8 @@
 //! A file that counts the ways that lanes take, and the profile that its counters make.
 //!
-//! A map says which counters are those of which function: one for each of its paths, in the order of their numbers. The same
-//! code has the same numbers, so that what a counter counts is found again where the code is the one that was copied.
+//! A map says which counters are those of which function: one for each of its paths, in the order of their
+//! numbers. The same code has the same numbers, so that the meaning of a counter is found again if the code
+//! is the one that was copied.
 
 use super::import::{ImportError, Imported, function_of, functions, profile_of};
 use super::instrument::InstrumentError;

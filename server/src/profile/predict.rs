@@ -1,8 +1,8 @@
-//! The branches of a function that ran on one lane, as a predictor sees them: its mispredictions, and those that remain when
-//! the worst branches are if-converted with what follows them.
+//! The branches of a function that ran on one lane, as a predictor sees them: its mispredictions, and those
+//! that remain when the worst branches are if-converted with the blocks that follow them.
 //!
-//! Time is counted as if an instruction of the intermediate form were fetched in each cycle. Branches are those of the
-//! source: what a compiler turns into selects is still a branch here.
+//! Time is counted as if an instruction of the intermediate form were fetched in each cycle. Branches are
+//! those of the source: a branch that a compiler turns into selects is still one here.
 
 use super::record::RecordedBranches;
 use ir::{Block, Function, Op};

@@ -1,6 +1,7 @@
-//! Records a run of the interpreter: of every plain value of function 0 how often a warp computed it, how often it was
-//! zero or one value in all active lanes, and which values the lanes took; of the vectors of the source how often all
-//! their members were zero together; how often blocks were executed; which ways lanes took; what happened at branches.
+//! Records a run of the interpreter: of every plain value of function 0 how often a warp computed it, how
+//! often it was zero or one value in all active lanes, and which values the lanes took; of the vectors of the
+//! source how often all their members were zero together; how often blocks were executed; which ways lanes
+//! took; the outcomes at branches.
 //!
 //! ```text
 //! x = {0, 0, 0, 0} | {0, 0, 1, 0}     two warps of four   ->   2 executions, 1 zero; Inv-1 7/8

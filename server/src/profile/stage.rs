@@ -1,4 +1,4 @@
-//! Inputs of shader stages: which pixel or vertex a lane is, and what it gets there.
+//! Inputs of shader stages: the pixel or vertex of a lane, and its inputs there.
 //!
 //! A warp of a pixel shader covers a tile of quads, as hardware has it; a sample of a frame is a sample of its tiles.
 

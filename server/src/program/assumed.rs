@@ -1,5 +1,5 @@
-//! The options of one function's analysis: what the configuration says, what launches in sight agree on, and what
-//! visible callers pass.
+//! The options of one function's analysis: those of the configuration, those on which launches in sight
+//! agree, and those that visible callers pass.
 
 use super::passed::{Passed, parameters};
 use crate::config::AnalysisConfig;

@@ -1,4 +1,4 @@
-//! Kernels behind a conditional that is false, and what would show them.
+//! Kernels behind a conditional that is false, and the settings that would show them.
 
 use syntax::c_family::lexer::LexedFile;
 use syntax::c_family::token::{LINE_START, RawToken, TokenKind};

@@ -1,4 +1,4 @@
-//! The items of a file that are shown, by position: its own, or those of what it includes.
+//! The items of a file that are shown, by position: its own, or those of its includes.
 
 use crate::db::{self, Db, File, Item, ItemPlace};
 use syntax::FileId;

@@ -1,9 +1,9 @@
 //! The arguments that the callers in sight of a device function pass to it, and the values that they leave in
 //! memory for it.
 //!
-//! Callers are the kernels of a unit and those functions of the file that others may call: what is exported, virtual, or
-//! has its address taken, what nobody in sight calls, and what a call that stays a call leads to. Of a header nothing is
-//! known, for other files include it.
+//! Callers are the kernels of a unit and those functions of the file that others may call: functions that are
+//! exported, virtual, or have their address taken, those that nobody in sight calls, and those reached by a
+//! call that stays a call. Nothing is known of a header's functions, for other files include it.
 
 use super::*;
 use rustc_hash::FxHashSet;

@@ -1,5 +1,6 @@
-//! Headers of the CUDA toolkit that are not read: what they declare for a device is built in, and known better so than from
-//! a text that leads to a compiler's own functions. Those of the toolkit's libraries are read.
+//! Headers of the CUDA toolkit that are not read: their declarations for a device are built in, and known
+//! better than from a text that leads to a compiler's own functions. Those of the toolkit's libraries are
+//! read.
 
 use crate::db::{Db, Source};
 use std::path::{Path, PathBuf};

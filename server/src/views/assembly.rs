@@ -1,5 +1,5 @@
-//! IA-64 assembly in the editor: what an instruction does and who waits for it, dependences that a group must not hold,
-//! and its blocks re-bundled.
+//! IA-64 assembly in the editor: the effect of an instruction and those that wait for it, dependences that a
+//! group must not hold, and its blocks re-bundled.
 
 mod hints;
 mod meaning;

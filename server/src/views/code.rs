@@ -1,4 +1,4 @@
-//! The code of a function as it is shown: beside its source, and with what the assembler says of it.
+//! The code of a function as it is shown: beside its source, and with the assembler's report.
 
 use super::costs;
 use crate::db::{Db, File};

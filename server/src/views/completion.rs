@@ -1,5 +1,5 @@
-//! Completion: the variables of the function with their class, members, functions of the unit, what the language provides
-//! with its cost and the scope that must come to it, and semantics.
+//! Completion: the variables of the function with their class, members, functions of the unit, builtins of
+//! the language with their cost and the scope that must come to them, and semantics.
 //!
 //! The tables of names that the language provides are `completion/*.tsv`: name, signature, unit, a sentence.
 

@@ -1,5 +1,5 @@
-//! Diagnostics of a file: what the analysis found, after configuration and silencing, and what a front end or the
-//! preprocessor could not make sense of.
+//! Diagnostics of a file: the findings of the analysis, after configuration and silencing, and the text of
+//! which a front end or the preprocessor could not make sense.
 
 mod callees;
 mod covered;

@@ -1,10 +1,11 @@
-//! Inlay hints of a range: what surprises in the execution of a line, and what it costs.
+//! Inlay hints of a range: surprises in the execution of a line, and its cost.
 //!
-//! Everything that could be said of a line is a remark. By default (`Detail::Brief`) only remarks that surprise or matter
-//! are made: a value that becomes uniform, a loop that lanes leave in rounds of their own, a branch at which many of them idle for
-//! long, an access that wastes sectors or banks, a line that hides what it costs. Those of a line become one hint at its
-//! end, the most important first (the order of `Category`), as many as fit into `LONGEST` characters. Colour
-//! (`views::tokens`) says the rest. With `Detail::Full` every remark is a hint, and every value that is not uniform has one.
+//! Everything that could be said of a line is a remark. By default (`Detail::Brief`) only remarks that
+//! surprise or matter are made: a value that becomes uniform, a loop that lanes leave in rounds of their own,
+//! a branch at which many of them idle for long, an access that wastes sectors or banks, a line that hides
+//! its cost. Those of a line become one hint at its end, the most important first (the order of `Category`),
+//! as many as fit into `LONGEST` characters. Colour (`views::tokens`) says the rest. With `Detail::Full`
+//! every remark is a hint, and every value that is not uniform has one.
 //!
 //! A new kind of remark is a category in its place in the order.
 

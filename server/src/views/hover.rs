@@ -1,4 +1,5 @@
-//! Facts about a place. The first line says what matters; below it why, and what would make it uniform.
+//! Facts about a place. The first line has the main fact; below it are the reasons, and the change that would
+//! make the value uniform.
 
 pub use super::model::Hover;
 use super::text::class_name;

@@ -1,5 +1,5 @@
-//! Innermost loops as a processor with explicit groups executes them: what bounds the initiation interval, what was reached,
-//! and why not more.
+//! Innermost loops as a processor with explicit groups executes them: the bounds of the initiation interval,
+//! the one reached, and the reasons why it is not smaller.
 //!
 //! ```text
 //! for (i = 0; i < n; i++)     II 2 = ResMII 2 (M units) · RecMII 1 · 4 stages · 5.5x over unpipelined (estimate for itanium2)

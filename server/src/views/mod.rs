@@ -1,5 +1,5 @@
-//! The features of the editor, one file each: functions from the database to plain data, which put what is
-//! derived into words. Positions are bytes of the file; no protocol types, no I/O.
+//! The features of the editor, one file each: functions from the database to plain data, which put derived
+//! data into words. Positions are bytes of the file; no protocol types, no I/O.
 
 pub mod actions;
 pub mod allocations;

@@ -1,5 +1,5 @@
-//! The values that views give: hovers, hints, diagnostics, actions. Plain data: what shows them and what makes them both know
-//! them, and not each other.
+//! The values that views give: hovers, hints, diagnostics, actions. Plain data: the code that shows them and
+//! the code that makes them both know them, and not each other.
 
 use crate::config::Level;
 use crate::db::File;

@@ -1,5 +1,6 @@
-//! Fewer registers at the peak as actions on CUDA and HLSL sources: offered on a variable that is live there, and for all
-//! variables of a kernel on its head and on the line of the peak, with what is estimated before and after, or with why not.
+//! Fewer registers at the peak as actions on CUDA and HLSL sources: offered on a variable that is live there,
+//! and for all variables of a kernel on its head and on the line of the peak, with the estimates before and
+//! after, or with the reason for refusal.
 
 use super::model::{Action, Doing};
 use super::pressure::reason;

@@ -1,4 +1,4 @@
-//! Versions on zero as actions: what each saves in its title, or why there is none.
+//! Versions on zero as actions: the saving of each in its title, or the reason why there is none.
 
 use super::model::{Action, Doing};
 use crate::derive::versions::Offer;

@@ -1,5 +1,5 @@
-//! Versions on zero of PTX documents: offered on the line that writes a register, with what they save, or with why not;
-//! the best of a whole function on its head; and taken back.
+//! Versions on zero of PTX documents: offered on the line that writes a register, with their saving, or the
+//! reason for refusal; the best of a whole function on its head; and taken back.
 
 use super::model::{Action, Doing};
 use super::priced::{APPLY, FAST, REMOVE, priced};

@@ -1,4 +1,4 @@
-//! The best versions on zero of a whole function or a selection, by what they are predicted to save.
+//! The best versions on zero of a whole function or a selection, by their predicted saving.
 
 use super::model::{Action, Doing};
 use super::priced::{self, APPLY, FAST};

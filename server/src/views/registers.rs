@@ -1,4 +1,5 @@
-//! The registers of kernels as text: what `lockstep registers` prints, and what the editor shows beside the source.
+//! The registers of kernels as text: the output of `lockstep registers`, and the text that the editor shows
+//! beside the source.
 
 use super::text::class_name;
 use super::{costs, pressure};

@@ -1,4 +1,4 @@
-//! Assembly in execution sets: what the instruction at a place does, on which unit, in how many cycles.
+//! Assembly in execution sets: the effect of the instruction at a place, its unit, and its cycles.
 
 use super::model::Hover;
 use codegen::isa::sc140::{Row, Unit};

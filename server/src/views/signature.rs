@@ -1,5 +1,5 @@
-//! The parameters of the call around an offset: of functions of the unit as they are declared, of what the language provides
-//! from its table.
+//! The parameters of the call around an offset: of functions of the unit as they are declared, of builtins of
+//! the language from its table.
 
 use super::completion::provided;
 use crate::db::{self, Db, File};

@@ -1,4 +1,4 @@
-//! Versions on zero: offered where the author stands, with what they save, or with why not; and taken back.
+//! Versions on zero: offered at the cursor, with their saving, or the reason for refusal; and taken back.
 //!
 //! Every version that is offered has been written, judged by the checker, read again and lowered; the figure
 //! in the title is that of the rewritten function. Without a profile it is the share of warps with a zero

@@ -1,5 +1,5 @@
-//! Values that are zero for whole warps, in words: what the profile of a file says at each definition, and without one what
-//! the structure of the code suggests.
+//! Values that are zero for whole warps, in words: from the profile of a file at each definition, and without
+//! one from the structure of the code.
 
 use crate::db::{self, Db, File, Item};
 use crate::derive::rows::rows_of;

@@ -1,4 +1,4 @@
-//! Code that counts, executed: what its counters hold is what the interpreter's own profile says.
+//! Code that counts, executed: its counters agree with the interpreter's own profile.
 
 use super::{Place, errors, fixture, lockstep, text};
 use lockstep_server::db::{self, Database, File, Source};

@@ -1,4 +1,5 @@
-//! Programs of several functions, as trees: what is printed for the front end, and executed by `run` without it.
+//! Programs of several functions, as trees: they are printed for the front end, and executed by `run` without
+//! it.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Executes a program's tree lane by lane, each with what it writes itself, and notes what every probe held.
+//! Executes a program's tree lane by lane, each with its own writes, and records the value at every probe.
 //!
 //! If lanes write one address without a barrier, each may read back its own value: the memory of globals
 //! behaves so here.

@@ -6,9 +6,10 @@
 //! t = s * 2.0f;                  uniform, but made by the vector unit: a vector register
 //! ```
 //!
-//! The scalar unit computes on integers that it holds and loads from uniform addresses what nobody writes. Arithmetic of
-//! floats, samples, and loads of memory that the kernel may have written are the vector unit's, however uniform they are. A
-//! condition that lanes answer for themselves is a mask: a bit for each lane, in scalar registers.
+//! The scalar unit computes on integers that it holds and loads memory that nobody writes from uniform
+//! addresses. Arithmetic of floats, samples, and loads of memory that the kernel may have written are the
+//! vector unit's, however uniform they are. A condition that lanes answer for themselves is a mask: a bit for
+//! each lane, in scalar registers.
 //!
 //! Greatest fixpoint: uniform values are scalar until an operation or an operand says otherwise; each value is taken out once.
 //! Does not know that compilers move a value from one file into the other and back where both read it.

@@ -1,14 +1,15 @@
 //! The number of 32-bit registers that the values of a function need at once: liveness on the IR in the order
-//! in which it stands. An estimate of what a compiler will allocate: it orders, merges and computes again,
-//! which this does not.
+//! in which it stands. An estimate of what a compiler will allocate: a compiler also orders, merges and
+//! rematerialises, which this does not.
 //!
 //! ```text
 //! a = load p; b = load q; c = a * b; store r, c      a and b live before the product: 2
 //! ```
 //!
-//! Counted are values in registers: two for 64 bits, none for literals, addresses of symbols, what a kernel gets in
-//! constant memory, predicates and resources. A value that only renames another (a cast, a constant offset, a sign) is
-//! the other. [`variables`] tells what fills the registers at the peak, and how to be without it.
+//! Values in registers are counted: two registers for 64 bits, none for literals, addresses of symbols,
+//! parameters of kernels in constant memory, predicates and resources. A value that only renames another (a
+//! cast, a constant offset, a sign) is the other. [`variables`] names the variables that fill the registers
+//! at the peak, and the ways to do without them.
 
 mod files;
 mod liveness;

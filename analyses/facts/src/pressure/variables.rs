@@ -5,12 +5,13 @@
 //! s = *scale;                                    recompute in 3 operations; `s`, uniform: one slot a warp
 //! ```
 //!
-//! A value is computed again from what needs no register (literals, parameters of kernels, thread coordinates) and from
-//! values that live to each of its reads anyway; loaded again from memory that nobody writes; else its uniform part is kept
-//! once for the warp, or the value once a lane, in memory (Sampaio et al. 2013, Figure 18). Where the machine has scalar
-//! registers, a uniform value is kept in one of those; stages of a pipeline, which have no shared memory, keep it in a lane. A slot of a warp needs every
-//! read to be as uniform as the definition: a value that lanes take out of a loop in different iterations is not.
-//! Not told: what the rewriting costs where a compiler undoes it.
+//! A value is computed again from operands that need no register (literals, parameters of kernels, thread
+//! coordinates) and from values that live to each of its reads anyway; loaded again from memory that nobody
+//! writes; else its uniform part is kept once for the warp, or the value once a lane, in memory (Sampaio et
+//! al. 2013, Figure 18). Where the machine has scalar registers, a uniform value is kept in one of those;
+//! stages of a pipeline, which have no shared memory, keep it in a lane. A slot of a warp needs every read to
+//! be as uniform as the definition: a value that lanes take out of a loop in different iterations is not. Not
+//! considered: the cost of the rewriting if a compiler undoes it.
 
 use super::files::is_uniform;
 use super::liveness::Liveness;

@@ -1,5 +1,5 @@
-//! The least cut of a network with capacities: the greatest flow by blocking flows in graphs of levels, then what still reaches
-//! the sink.
+//! The least cut of a network with capacities: the greatest flow by blocking flows in graphs of levels, then
+//! the nodes that still reach the sink.
 //!
 //! ```text
 //! s -3-> a -2-> t    flow 2; the cut nearest to t is a -> t

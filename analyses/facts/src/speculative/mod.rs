@@ -15,8 +15,8 @@
 //! the uses on the other, weighted by executions; the least cut is the least number of evaluations. Of the
 //! least cuts the one nearest to the uses is taken: values wait in registers as briefly as possible.
 //!
-//! Polynomial in the blocks (`cut`); exact for one expression on edge counts, whatever the graph, irreducible ones included.
-//! Does not weigh what a register costs, nor decide for several expressions together.
+//! Polynomial in the blocks (`cut`); exact for one expression on edge counts, whatever the graph, irreducible
+//! ones included. Does not weigh the cost of a register, nor decide for several expressions together.
 //!
 //! Source: Gupta, Berson, Fang 1997, Figure 11; Cai and Xue, *Optimal and Efficient Speculation-Based Partial Redundancy
 //! Elimination*, CGO 2003. `lazy`: Drechsler and Stadel, *A Variation of Knoop, Rüthing and Steffen's Lazy Code Motion*, 1993.

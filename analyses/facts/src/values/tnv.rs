@@ -5,7 +5,7 @@
 //! N = 4, least interval 6:   (a,3) (b,2) (c,1) (d,1)   ->   a3 b2   (7 > 6: the bottom half is cleared)
 //! ```
 //!
-//! It has no error bounds: a count may miss what came while the value was out of the table.
+//! It has no error bounds: a count may miss executions while the value was out of the table.
 //!
 //! Source: Calder, Feller, Eustace, *Value Profiling*, MICRO-30, 1997, section 4.
 

@@ -1,4 +1,4 @@
-//! The accesses since the last barrier by word, and what collides with a new one.
+//! The accesses since the last barrier by word, and those that collide with a new one.
 
 use super::terms::{Known, Row, Sum, Terms, equal};
 use super::walk::{Decisions, contained};

@@ -13,11 +13,12 @@
 //! in a walk of its own. A condition on data hides the blocks up to its post-dominator: nothing in them is
 //! reported, their values are not known behind them.
 //!
-//! Two accesses count as executed in one launch if the decisions above one of them are among those above the other. A
-//! decision whose other side waits at a barrier counts as a barrier, as do calls that are not visible and assembly. Lanes
-//! of one warp are also parted by warp operations and fences. Volatile accesses are left alone, atomics do not collide with each
-//! other, nor with reads in a loop around both (a counter that is polled). Writes collide where their values certainly differ, and not
-//! with reads of what the reader has just written itself, unless with another value.
+//! Two accesses count as executed in one launch if the decisions above one of them are among those above the
+//! other. A decision whose other side waits at a barrier counts as a barrier, as do calls that are not
+//! visible and assembly. Lanes of one warp are also parted by warp operations and fences. Volatile accesses
+//! are left alone, atomics do not collide with each other, nor with reads in a loop around both (a counter
+//! that is polled). Writes collide where their values certainly differ, and not with reads of a value that
+//! the reader has just written itself, unless another value is written.
 //!
 //! If a workgroup's size is not known along an axis, 32 threads (fewer where these would leave an array)
 //! stand for it along the first axis that the program asks for, and one thread along the others. The walk

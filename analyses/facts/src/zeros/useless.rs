@@ -4,10 +4,11 @@
 //! n = saturate(d)   t = texture(uv)   c = t * n   store c       n = 0   ->   t, c are useless; the store is not
 //! ```
 //!
-//! Zeros are taken forward through operations that absorb or pass them, then what nothing else needs is collected
-//! backwards. An upper bound for people: it ignores where a check could stand, so that instructions before the zero are
-//! counted too, and that IEEE 754 may forbid `0 * x = 0`. Two passes over the function, and as many rounds for loops as
-//! `ROUNDS`; merges are not followed, so what it says of loops is less than there is.
+//! Zeros are taken forward through operations that absorb or pass them, then instructions that nothing else
+//! needs are collected backwards. An upper bound for people: it ignores the possible places of a check, so
+//! that instructions before the zero are counted too, and that IEEE 754 may forbid `0 * x = 0`. Two passes
+//! over the function, and as many rounds for loops as `ROUNDS`; merges are not followed, so it underestimates
+//! loops.
 //!
 //! Source: the lower bound of Stephenson and Rangan, *AZP*, section 3.3, without regions.
 

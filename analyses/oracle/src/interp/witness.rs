@@ -6,9 +6,10 @@
 //!     i disagrees at Subgroup;  c never;  j agrees where it is defined, and disagrees at its use in k's block
 //! ```
 //!
-//! Instances are converged as `observe` defines it: the same block, calls and iteration vector, whether or not the lanes
-//! were there at one time. With `same_time`, lanes of one warp are compared only within one execution: what a load from
-//! memory that others write needs. A claim that is not refuted is not proved.
+//! Instances are converged as `observe` defines it: the same block, calls and iteration vector, whether or
+//! not the lanes were there at one time. With `same_time`, lanes of one warp are compared only within one
+//! execution: as required for a load from memory that others write. A claim that is not refuted is not
+//! proved.
 
 use super::observe::{Instance, Observer, lanes};
 use ir::entity::{Block, Value};

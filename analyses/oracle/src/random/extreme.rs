@@ -1,5 +1,5 @@
-//! Functions whose control flow is extreme in one direction, of any size: what must stay linear. Every one reads and
-//! writes variables everywhere, so that construction has work to do.
+//! Functions whose control flow is extreme in one direction, of any size, on which passes must stay linear.
+//! Every one reads and writes variables everywhere, so that construction has work to do.
 
 use ir::builder::{FunctionBuilder, Slot};
 use ir::entity::{Block, Value};

@@ -5,9 +5,9 @@
 //! - every lane ends within [`Program::steps`] instructions and terminators: loops count down, jumps backwards burn
 //!   fuel, recursion is bounded by a depth argument;
 //! - every access lies in its region and is aligned to its size: indices are masked or known to be in range;
-//! - no lane reads what another lane may write at the same time: a lane writes its own slice only, everybody reads
-//!   read-only tables and what was exchanged before a barrier at the start, and counters are touched by atomics only,
-//!   whose results alone depend on the order of lanes;
+//! - no lane reads what another lane may write at the same time: a lane writes its own slice only, all lanes
+//!   read read-only tables and values exchanged before a barrier at the start, and counters are touched by
+//!   atomics only, whose results alone depend on the order of lanes;
 //! - `no wrap` flags stand only where ranges prove them for the given arguments (and for all of
 //!   [`Program::arguments_from`]);
 //! - a shuffle reads active lanes, unless [`Shape::inactive_sources`];

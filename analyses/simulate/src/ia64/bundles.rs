@@ -1,4 +1,4 @@
-//! Bundles: which template holds what was written, explicit or not.
+//! Bundles: the template that holds the written instructions, explicit or not.
 //!
 //! Braces hold what they say, checked against the templates that exist. Between braces the instructions are packed in
 //! order, the template that takes most of the next ones at every bundle; the empty slots are nops, counted as any.

@@ -1,5 +1,5 @@
-//! One instruction: what it does to the state. Branches are in `control`, memory in
-//! `access`, elements in `lanes`, the F unit in `execute_float`.
+//! One instruction: its effect on the state. Branches are in `control`, memory in `access`, elements in
+//! `lanes`, the F unit in `execute_float`.
 
 use super::op::{Alu, Compare, One, Op, Shift, Src};
 use super::state::{Machine, Trap, Use, Way, Word, illegal};

@@ -1,6 +1,6 @@
-//! A simulator of IA-64 assembly: what a function computes, whether its instruction groups are legal, how many cycles it
-//! takes on a processor. It judges what the rest of this crate emits, and shares nothing with it: instructions are read
-//! and executed here from the manual's pages.
+//! A simulator of IA-64 assembly: it computes a function's result, checks its instruction groups, and counts
+//! its cycles on a processor. It judges emitted code and shares nothing with the emitter: instructions are
+//! read and executed here from the manual's pages.
 //!
 //! ```text
 //! let (program, problems) = Program::new(&syntax::ia64::parse(text), text);
@@ -9,9 +9,9 @@
 //! outcome.result      r8
 //! ```
 //!
-//! Registers have NaT bits, rotate, and are stacked; floating-point is exact in the register format. Memory consists of
-//! what the caller placed, the file's data and a stack of 1 MiB. Everything is bounded and deterministic: what goes wrong
-//! is a [`Fault`] with its line.
+//! Registers have NaT bits, rotate, and are stacked; floating-point is exact in the register format. Memory
+//! consists of what the caller placed, the file's data and a stack of 1 MiB. Everything is bounded and
+//! deterministic: an error is a [`Fault`] with its line.
 //!
 //! Left out: flags and traps of floating-point, its parallel form (`fpma` and its like), instructions of the system, the
 //! register stack's backing store, misaligned accesses (they are faults).

@@ -5,9 +5,10 @@
 //! the end of the block in front · the block · the block behind it      9 cycles, with what the second waits for
 //! ```
 //!
-//! Registers are those that instructions name; what a taken branch renames is not followed. Which predicates are false is
-//! given: what they qualify issues, and reads and writes nothing. The registers of each instruction are given, too, by the
-//! *item* that it is: whoever asks has numbered the instructions of the text.
+//! Registers are those that instructions name; renaming by a taken branch is not followed. The false
+//! predicates are given: the instructions that they qualify issue, and read and write nothing. The registers
+//! of each instruction are given, too, by the *item* that it is: the caller has numbered the instructions of
+//! the text.
 
 use super::program::{Inst, Program};
 use super::state::Use;

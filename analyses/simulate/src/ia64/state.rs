@@ -1,5 +1,5 @@
-//! Registers of a run: names to physical registers through the frame and the rotation bases, NaT bits, and what each
-//! instruction read and wrote, for the rules of groups and for the cycle count.
+//! Registers of a run: names to physical registers through the frame and the rotation bases, NaT bits, and
+//! the registers that each instruction read and wrote, for the rules of groups and for the cycle count.
 
 use super::float::Float;
 use super::program::Program;

@@ -1,4 +1,5 @@
-//! Values of symbols: labels, relocation functions, and addresses at which nothing is for what other files define.
+//! Values of symbols: labels, relocation functions, and unmapped addresses for symbols that other files
+//! define.
 
 use super::data::Data;
 use super::program::CODE;

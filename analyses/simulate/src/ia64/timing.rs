@@ -1,17 +1,16 @@
-//! Cycles: an in-order machine that issues up to two bundles a cycle, as far as its ports go and no further than a stop,
-//! when all operands of what issues together are ready.
+//! Cycles: an in-order machine that issues up to two bundles a cycle, as far as its ports go and no further
+//! than a stop, when all operands of the instructions that issue together are ready.
 //!
 //! ```text
 //! ld8 r14 = [r15] ;;      cycle 0
 //! add r16 = r14, r0 ;;    cycle 1 on Itanium 2, whose loads take 1; cycle 2 on Itanium
 //! ```
 //!
-//! Every access hits its cache and every branch is predicted, unless the processor has caches or a predictor: then the
-//! first use of a load that missed waits until its value is there (or the load itself, where caches block), and nothing
-//! issues for some cycles behind a branch that was mispredicted. Fetching never waits for a cache. All figures are in the two
-//! tables below.
-//! Source: what compilers for these processors know of them (GCC's machine descriptions) and Intel's reference manuals of
-//! the two processors.
+//! Every access hits its cache and every branch is predicted, unless the processor has caches or a predictor:
+//! then the first use of a load that missed waits until its value is there (or the load itself, where caches
+//! block), and nothing issues for some cycles behind a branch that was mispredicted. Fetching never waits for
+//! a cache. All figures are in the two tables below. Source: the machine descriptions of GCC for these
+//! processors and Intel's reference manuals of the two processors.
 
 use super::op::{Lanes, One, Op, Slot, Src};
 use super::program::Inst;

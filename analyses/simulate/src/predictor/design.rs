@@ -1,4 +1,4 @@
-//! Designs: a predictor of directions with its sizes, and what it does with predicates.
+//! Designs: a predictor of directions with its sizes, and its use of predicates.
 
 use std::fmt;
 

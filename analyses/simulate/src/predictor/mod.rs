@@ -1,5 +1,5 @@
-//! A laboratory of branch predictors: what a design predicts on a trace of branches and of predicate definitions, and how
-//! often it is wrong.
+//! A laboratory of branch predictors: the predictions of a design on a trace of branches and of predicate
+//! definitions, and the number of mispredictions.
 //!
 //! ```text
 //! cmp p2,p3 = (a > b)     fetched in cycle 7, known after cycle 27

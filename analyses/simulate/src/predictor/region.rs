@@ -7,15 +7,16 @@
 //! 5: if (c < a) ...                             p6 = p2 || p4, (p6) br
 //! ```
 //!
-//! A region is formed around each of the worst branches: a walk over what follows it, breadth first, that
-//! ends after some blocks, at returns, at branches of more than two ways, at loops and at other regions, and
-//! passes blocks by that are seldom come to. A branch of the region both of whose ways are in it becomes a
-//! compare; others remain, with a guard, and are fetched on every way. Control that enters a region by
+//! A region is formed around each of the worst branches: a walk over the following blocks, breadth first,
+//! that ends after some blocks, at returns, at branches of more than two ways, at loops and at other regions,
+//! and passes blocks by that are seldom come to. A branch of the region both of whose ways are in it becomes
+//! a compare; others remain, with a guard, and are fetched on every way. Control that enters a region by
 //! another way than its head finds copies of its blocks. The walk takes time linear in the graph for each of
 //! the worst branches, the conversion in the trace and the sizes of the regions.
 //!
-//! Does not choose by cycles: all of the worst branches are converted, which is the paper's question. Blocks must be such that
-//! they can be executed under a guard; whoever makes the graph says of others that they end walks.
+//! Does not choose by cycles: all of the worst branches are converted, which is the paper's question. Blocks
+//! must be such that they can be executed under a guard; the maker of the graph marks others as ends of
+//! walks.
 //!
 //! Source: B. Simon, B. Calder, J. Ferrante, *Incorporating Predicate Information into Branch Predictors*, EPIC-1, 2001,
 //! section 2.

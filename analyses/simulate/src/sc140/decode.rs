@@ -1,4 +1,4 @@
-//! The decoder: an instruction of the text to what it does, from the forms of the manual alone.
+//! The decoder: from an instruction of the text to its operation, by the forms of the manual alone.
 
 use super::decode_address::{address, logic_on_halves, mask, moves, stack};
 use super::decode_control::control;

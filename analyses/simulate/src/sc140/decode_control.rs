@@ -1,4 +1,4 @@
-//! Forms of what changes the flow of control: jumps, returns, hardware loops, the system's instructions.
+//! Forms of changes of flow: jumps, returns, hardware loops, the system's instructions.
 
 use super::decode::{Form, Given};
 use super::decode_address::word;

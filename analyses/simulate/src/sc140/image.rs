@@ -1,4 +1,4 @@
-//! Symbols and data of the files: where labels are, what names are worth, the bytes of data directives.
+//! Symbols and data of the files: the places of labels, the values of names, the bytes of data directives.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;

@@ -1,5 +1,5 @@
-//! A simulator of StarCore SC140 assembly: what a function computes, and in how many cycles. It is read from the manuals'
-//! excerpts on its own, and shares no table with what it judges.
+//! A simulator of StarCore SC140 assembly: it computes a function's result and counts its cycles. It is
+//! written from the manuals' excerpts on its own, and shares no table with the code under test.
 //!
 //! ```text
 //! let program = Program::new(&[Source { document: &syntax::sc140::parse(text), text }]).0;
@@ -10,8 +10,8 @@
 //!
 //! All instructions of a set read registers and memory before any of them writes; of several that set the
 //! carry, the last one wins. Data registers have 40 bits and a tag that limiting stores look at. Memory
-//! consists of what the caller placed, the file's data and a stack that grows upwards. Behaviour that the
-//! sources leave open has a name in [`Settings`], and cycles are counted by the data of [`Timing`].
+//! consists of the buffers that the caller placed, the file's data and a stack that grows upwards. Behaviour
+//! that the sources leave open has a name in [`Settings`], and cycles are counted by the data of [`Timing`].
 //! Everything is bounded and deterministic: an error is a [`Fault`] with its line.
 //!
 //! Left out: exceptions and their stack, Viterbi flags (`max2vit`, `vsl`), contention for memory, instructions of later

@@ -1,4 +1,4 @@
-//! The state of a run, and what an execution set writes at its end.
+//! The state of a run, and the writes at the end of an execution set.
 
 use super::number::{Scaling, exceeds, saturate, signed, wrap};
 use super::op::Element;

@@ -1,4 +1,4 @@
-//! Cycles as data: what an execution set takes beyond its one cycle.
+//! Cycles as data: those of an execution set beyond its first.
 
 /// The processor whose cycles are counted.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
-//! The differences between the languages of the C family: tables, not parsers. A dialect says which words are
-//! specifiers, which names are types without a declaration in sight, what the compiler predefines, and which
-//! brackets are attributes.
+//! The differences between the languages of the C family: tables, not parsers. A dialect lists the words that
+//! are specifiers, the names that are types without a declaration in sight, the macros that the compiler
+//! predefines, and the brackets of attributes.
 
 mod c;
 

@@ -1,4 +1,5 @@
-//! Instructions of a text as those of the table: the mnemonic, and what its operands mean with the names in force.
+//! Instructions of a text as those of the table: the mnemonic, and the meaning of its operands with the names
+//! in force.
 //!
 //! ```text
 //! (p16) ld8.s r32 = [r5], 8      M; reads p16 r5, writes r32 r5; loads 8 bytes at r5

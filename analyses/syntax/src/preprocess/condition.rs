@@ -1,5 +1,6 @@
-//! The expression of `#if`: `defined`, `__has_include` and their like are answered, macros expanded, what names are
-//! left count as 0, and the result is evaluated in 64 bits. Unary operators and parentheses nest 256 deep at most.
+//! The expression of `#if`: `defined`, `__has_include` and their like are answered, macros expanded,
+//! remaining names count as 0, and the result is evaluated in 64 bits. Unary operators and parentheses nest
+//! 256 deep at most.
 
 use super::directives::spec_of_tokens;
 use super::expand::{PpToken, Preprocessor, token_of};

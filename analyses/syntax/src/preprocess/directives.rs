@@ -1,5 +1,5 @@
-//! Directives: conditionals, definitions, includes and pragmas. An excluded group is skipped from directive to
-//! directive without looking at what lies between.
+//! Directives: conditionals, definitions, includes and pragmas. An excluded group is skipped from directive
+//! to directive without looking at the text between.
 
 use super::expand::{Conditional, Place, PpToken, Preprocessor, token_of};
 use super::{Include, ProblemKind, Span, problem};

@@ -1,8 +1,9 @@
 //! The preprocessor's state and the expansion of macros: a stack of token lists is read from the top, a macro is off
 //! while its list is on the stack, and a name met while its macro is off is never expanded again.
 //!
-//! Arguments are expanded on their own before they are substituted, at most `Limits::nesting` deep; what expansions and
-//! included files produce is charged (`limits`). Source: C++ standard, [cpp.replace].
+//! Arguments are expanded on their own before they are substituted, at most `Limits::nesting` deep; the
+//! tokens that expansions and included files produce are charged (`limits`). Source: C++ standard,
+//! [cpp.replace].
 
 mod arguments;
 mod limits;

@@ -1,4 +1,4 @@
-//! Macros: what a definition says, and the substitution of arguments into its replacement list with `#`, `##`,
+//! Macros: definitions, and the substitution of arguments into its replacement list with `#`, `##`,
 //! `__VA_ARGS__` and `__VA_OPT__`.
 
 use super::expand::{Place, PpToken, Preprocessor};

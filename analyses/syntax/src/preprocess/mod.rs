@@ -1,19 +1,19 @@
 //! Raw tokens to the token stream of a translation unit, split into top-level items.
 //!
-//! Macros are expanded, conditionals decided and includes followed; every token that comes out has a position in the
-//! file of its item: a token of a macro's body is at the macro's use, a token of a file that is included in the middle
-//! of an item is at the directive. An item's tokens have positions relative to the item, so that an item which merely
-//! moved is equal to what it was.
+//! Macros are expanded, conditionals decided and includes followed; every token that comes out has a position
+//! in the file of its item: a token of a macro's body is at the macro's use, a token of a file that is
+//! included in the middle of an item is at the directive. An item's tokens have positions relative to the
+//! item, so that an item which merely moved is equal to its former self.
 //!
 //! ```text
 //! #define SQ(x) ((x) * (x))
 //! int f(int a) { return SQ(a); }     one item: int f ( int a ) { return ( ( a ) * ( a ) ) ; }
 //! ```
 //!
-//! It stops because each macro is off while its own expansion is read, expansion is charged to a budget, and includes,
-//! nested arguments and look-ahead are limited; what lies beyond a limit is left as it stands, with a problem.
-//! It does no I/O: the resolver finds files, tokens of a file are an input. Line numbers of `#line` are not followed.
-//! Source: C++ standard, [cpp].
+//! It stops because each macro is off while its own expansion is read, expansion is charged to a budget, and
+//! includes, nested arguments and look-ahead are limited; text beyond a limit is left as it stands, with a
+//! problem. It does no I/O: the resolver finds files, tokens of a file are an input. Line numbers of `#line`
+//! are not followed. Source: C++ standard, [cpp].
 
 mod attributes;
 mod condition;

@@ -5,9 +5,9 @@
 //! so that an edit in one kernel leaves the trees of the others equal. A body is a flat list of statements in which
 //! `{` and `}` are statements of their own: nesting costs no recursion.
 //!
-//! Knows the shape of instructions (guard, opcode, modifiers, operands), not what they mean; an unknown
-//! opcode is an instruction like any other. Text that can't be parsed ends at the next `;` or line end and
-//! leaves an `Invalid` statement.
+//! Knows the shape of instructions (guard, opcode, modifiers, operands), not their meaning; an unknown opcode
+//! is an instruction like any other. Text that can't be parsed ends at the next `;` or line end and leaves an
+//! `Invalid` statement.
 
 mod body;
 mod parse;

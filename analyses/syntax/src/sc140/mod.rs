@@ -11,11 +11,11 @@
 //!     LOOPSTART3
 //! ```
 //!
-//! Every token is kept, blanks and comments among them, so that [`Document::text`] is the text that was read,
-//! whatever it was; [`Instruction`] and its parts print as the assembler reads them. The parser knows no
-//! instruction but those that take no operand, which a line of several needs to be divided. Text that can't
-//! be read is reported at its place, and the following text keeps its meaning. One pass over the tokens;
-//! nesting of expressions is limited.
+//! Every token is kept, blanks and comments among them, so that [`Document::text`] is exactly the text that
+//! was read; [`Instruction`] and its parts print as the assembler reads them. The parser knows no instruction
+//! but those that take no operand, which a line of several needs to be divided. Text that can't be read is
+//! reported at its place, and the following text keeps its meaning. One pass over the tokens; nesting of
+//! expressions is limited.
 //!
 //! Checked against published listings of the vendor's compiler and the manuals' excerpts, not against the assembler.
 

@@ -1,4 +1,5 @@
-//! The settings of documents: what the editor says, what `lockstep.toml` beside them says, what builds say of them.
+//! The settings of documents: those of the editor, those of the `lockstep.toml` beside them, and those of
+//! builds.
 
 use super::*;
 

@@ -9,8 +9,9 @@
 //! by its place. `gcov` counts lines: a condition that shares its line with others is determined by the
 //! statements behind it, or has bounds.
 //!
-//! Nothing is guessed: what no count tells is bounded by what comes and goes, and said. Functions whose counts contradict each
-//! other (optimised code, a run that did not return, another version of the source) have no profile.
+//! Nothing is guessed: a count that no report tells is bounded by the flow into and out of it, and labelled
+//! so. Functions whose counts contradict each other (optimised code, a run that did not return, another
+//! version of the source) have no profile.
 
 mod gcov;
 mod llvm;

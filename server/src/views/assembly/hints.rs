@@ -1,4 +1,4 @@
-//! Inlay hints of assembly: what a block takes, and the groups that wait.
+//! Inlay hints of assembly: the cost of a block, and the groups that wait.
 
 use crate::config::CostHints;
 use crate::db::{self, Db, File};

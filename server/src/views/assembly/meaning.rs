@@ -1,4 +1,5 @@
-//! The meaning of IA-64 instructions, in a sentence: by the mnemonic's stem, then what its completers add.
+//! The meaning of IA-64 instructions, in a sentence: by the mnemonic's stem, then the additions of its
+//! completers.
 //!
 //! ```text
 //! ld8.s r14 = [r32], 8    loads 8 bytes · speculative: a fault is put off, the value is NaT until `chk.s`

@@ -6,8 +6,8 @@
 //!
 //! A missing header takes many names with it; each of them says the same. The assumptions of one item's facts
 //! ("facts are given for", "template parameter") stay with the item. Of the limits that a function meets, the
-//! first is reported, with the number of the others: they are the tool's, and one is reason enough for what
-//! is missing.
+//! first is reported, with the number of the others: they are the tool's, and one is reason enough for
+//! missing facts.
 
 use super::Diagnostic;
 use rustc_hash::FxHashMap;

@@ -1,4 +1,5 @@
-//! The lanes that are active at divergent branches and in divergent loops, from a run; without one, what the facts tell.
+//! The lanes that are active at divergent branches and in divergent loops, from a run; without one, from the
+//! facts.
 
 use super::model::ActivityRow;
 use super::source::Places;

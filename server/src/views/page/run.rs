@@ -1,5 +1,5 @@
-//! One workgroup of an entry point in the interpreter, for what a picture shows: on the described inputs, or on those that
-//! `lockstep profile --describe` prints.
+//! One workgroup of an entry point in the interpreter, for the pictures: on the described inputs, or on those
+//! that `lockstep profile --describe` prints.
 //!
 //! If a run of ours fails on those (an index beyond a buffer, say), inputs that the seed alone chooses are
 //! tried, and the run that came further is shown. A run that an error interrupted is shown as far as it came.

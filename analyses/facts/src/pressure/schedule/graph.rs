@@ -1,8 +1,9 @@
 //! The operations of a run of blocks, and which of them wait for which.
 //!
-//! An operation waits for those whose results it reads; an access of memory for stores to the same space before it, a
-//! store for loads, and whatever else has effects keeps its place among all of them. Copies of a loop's body have values of their own, and
-//! read what the copy before passes to the loop's header.
+//! An operation waits for those whose results it reads; an access of memory for stores to the same space
+//! before it, a store for loads, and any other operation with effects keeps its place among all of them.
+//! Copies of a loop's body have values of their own, and read what the copy before passes to the loop's
+//! header.
 
 use super::super::liveness::Liveness;
 use super::Needed;

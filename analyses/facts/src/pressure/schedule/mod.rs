@@ -12,9 +12,9 @@
 //! has no instruction for has the words of its expansion. The registers of a run are the sum of those live at
 //! its worst point; no colours are given, so that holes between pairs are not seen.
 //!
-//! Early: a list schedule by the longest way to the end, cycle by cycle, as long as a limit is kept. Least: backwards,
-//! whatever leaves fewest words live. Both are quadratic in the operations that are ready at once in the worst case; a run of
-//! more than `LONGEST` operations stays in the order of its text.
+//! Early: a list schedule by the longest way to the end, cycle by cycle, as long as a limit is kept. Least:
+//! backwards, the operation that leaves fewest words live. Both are quadratic in the operations that are
+//! ready at once in the worst case; a run of more than `LONGEST` operations stays in the order of its text.
 
 mod graph;
 mod order;

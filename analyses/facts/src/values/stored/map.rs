@@ -1,5 +1,5 @@
-//! Finds the values of a stored item in a function. With equal code by id; else by name, shape and order among those
-//! that have both in common, and what does not fit is said.
+//! Finds the values of a stored item in a function. With equal code by id; else by name, shape and order
+//! among those that have both in common, and values that do not fit are reported.
 //!
 //! ```text
 //! stored: c.x FloatMul(..) twice        now: once      ->  ambiguous: neither is taken for the other

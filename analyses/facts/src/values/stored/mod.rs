@@ -1,13 +1,14 @@
-//! The value profile of a program as plain data, versioned, as it is written to disk: what the interpreter, instrumented
-//! code or a table of counts says of the values of each item.
+//! The value profile of a program as plain data, versioned, as it is written to disk: the counts of the
+//! values of each item, from the interpreter, instrumented code or a table.
 //!
 //! ```text
 //! item "shade": value 17 `ndotl` float saturate, line 4: 1000 warps, 620 all zero  ->  P(0) = .62
 //! ```
 //!
-//! `shape` names values so that they are found again, `build` makes an item from counts, `map` finds its values in a
-//! function that may have changed since. Reading and writing is the caller's; `StoredProfile::check` must hold of what
-//! was read before anything else looks at it. Nothing here is more than linear in the profile and the function.
+//! `shape` names values so that they are found again, `build` makes an item from counts, `map` finds its
+//! values in a function that may have changed since. Reading and writing is the caller's;
+//! `StoredProfile::check` must hold for a profile that was read before anything else looks at it. Nothing
+//! here is more than linear in the profile and the function.
 
 mod build;
 mod map;

@@ -1,4 +1,5 @@
-//! Profiles as data: what goes out comes in, what makes no sense is refused, and values are found after an edit.
+//! Profiles as data: a profile that is written is read back, an inconsistent one is refused, and values are
+//! found after an edit.
 
 use super::*;
 use crate::values::profiler::Profiler;

@@ -1,4 +1,4 @@
-//! Pixel quads, textures, stage inputs, and stand-ins for what is unknown.
+//! Pixel quads, textures, stage inputs, and stand-ins for unknown inputs.
 
 use super::*;
 

@@ -11,11 +11,12 @@
 //! exits (`break`, `return`, `goto`) and `continue`s, nested conditions, inner loops, switches that fall through. Arrays
 //! alias where the text does not say `restrict`. Trip counts begin at 0.
 //!
-//! Guarantees, by construction: no undefined behaviour. Every array has [`SLACK`] elements before and behind the ones
-//! that are counted, indices stay in them; each signed expression carries a bound of its magnitude and is cut before it
-//! can overflow; divisors are not zero, shifts are in range, floats are converted to integers only when they fit. Floats
-//! may become infinite or NaN: which NaN is not defined, so a comparison of results takes all NaNs to be equal.
-//! Search loops run until they find what the array ends with. Few thousand iterations at most.
+//! Guarantees, by construction: no undefined behaviour. Every array has [`SLACK`] elements before and behind
+//! the ones that are counted, indices stay in them; each signed expression carries a bound of its magnitude
+//! and is cut before it can overflow; divisors are not zero, shifts are in range, floats are converted to
+//! integers only when they fit. Floats may become infinite or NaN: which NaN is not defined, so a comparison
+//! of results takes all NaNs to be equal. Search loops run until they find the last element of the array. A
+//! few thousand iterations at most.
 
 mod expressions;
 mod search;

@@ -1,5 +1,5 @@
-//! Search loops: what they load is there only as long as no exit was taken. Their array ends with what ends the search, and
-//! nothing is mapped behind it.
+//! Search loops: their loads are valid only as long as no exit was taken. Their array ends with the element
+//! that ends the search, and nothing is mapped behind it.
 //!
 //! ```text
 //! while (z[i] != 0) { s += i; i++; }

@@ -1,4 +1,4 @@
-//! Cycles: which pairs of bundles issue together, and what waits for what.
+//! Cycles: the pairs of bundles that issue together, and the waits between instructions.
 
 use super::*;
 

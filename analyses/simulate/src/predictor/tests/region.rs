@@ -1,4 +1,4 @@
-//! Region formation on the paper's Figure 2, and conversions that keep what is executed.
+//! Region formation on the paper's Figure 2, and conversions that keep the executed operations.
 
 use super::super::region::{Converted, Region, RegionEnd, RegionNode, Step, original, regions};
 use super::*;

@@ -1,4 +1,4 @@
-//! Functions: parameters, what follows them, constructor initializers and the body.
+//! Functions: parameters, the words behind them, constructor initializers and the body.
 
 use super::declarators::{Declared, DeclaredName, FunctionSuffix};
 use super::specifiers::{Specified, void_at};

@@ -4,10 +4,10 @@
 //! declare or compute, and whether `<` opens arguments; nothing is parsed twice. Text that is not understood
 //! becomes an unknown node with a problem, and parsing goes on behind the next `;` or `}`.
 //!
-//! It stops because each loop consumes a token or leaves, recursion is at most `DEPTH` deep, and chains that nest
-//! without recursion (`a + b + ...`, `a.b.c...`) are at most `CHAIN` long; what lies deeper is skipped bracket by
-//! bracket in one pass. No name is looked up here beyond the hints. Source: C++ standard, [gram]; the HLSL
-//! specification; CUDA C++ Programming Guide, language extensions.
+//! It stops because each loop consumes a token or leaves, recursion is at most `DEPTH` deep, and chains that
+//! nest without recursion (`a + b + ...`, `a.b.c...`) are at most `CHAIN` long; deeper text is skipped
+//! bracket by bracket in one pass. No name is looked up here beyond the hints. Source: C++ standard, [gram];
+//! the HLSL specification; CUDA C++ Programming Guide, language extensions.
 
 mod attributes;
 mod declarations;

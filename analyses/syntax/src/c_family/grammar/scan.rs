@@ -1,5 +1,6 @@
-//! Look-ahead over tokens without building anything: where a name, a template argument list or a type would end, and
-//! what that says about the text at hand. Each scan is bounded and never recurses deeper than brackets are nested in it.
+//! Look-ahead over tokens without building anything: it finds the end of a possible name, template argument
+//! list or type, and decides from that how to read the text. Each scan is bounded and never recurses deeper
+//! than brackets are nested in it.
 
 use super::Parser;
 use crate::c_family::dialect::{Dialect, SpecifierWord};

@@ -1,4 +1,4 @@
-//! `template <...>` and what C++20 adds to it. Requirements are taken and not interpreted.
+//! `template <...>` and the additions of C++20. Requirements are accepted and not interpreted.
 
 use super::declarators::DeclaredName;
 use super::types::plain;

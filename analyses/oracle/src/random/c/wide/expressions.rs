@@ -1,4 +1,5 @@
-//! Expressions without side effects, conditions, subscripts, and what makes a value small enough to be stored.
+//! Expressions without side effects, conditions, subscripts, and operations that make a value small enough to
+//! be stored.
 
 use super::functions::{Callee, Param};
 use super::types::{Cell, Expr, Ty, binary};

@@ -1,5 +1,5 @@
-//! Functions beside the kernel: pure ones, ones that write what they are given, with state, that call themselves, that return
-//! structures, and tables of them.
+//! Functions beside the kernel: pure ones, ones that write their arguments, ones with state, that call
+//! themselves, that return structures, and tables of them.
 
 use super::objects::Field;
 use super::types::{Cell, Ty};

@@ -1,4 +1,4 @@
-//! Loops in all forms: what counts, in which type, in which direction, by which step, and what ends them.
+//! Loops in all forms: the counter, its type, direction and step, and the condition that ends them.
 
 use super::types::{Expr, Ty};
 use super::{Array, Index, Loop, Maker};

@@ -1,6 +1,6 @@
-//! Random kernels with what real C has besides arrays in parameters: variables whose address is taken, pointers to one or
-//! another of them, structures, unions, tables, functions with state, recursion and pointers to functions, counters of all
-//! types and loops of all forms.
+//! Random kernels with the constructs of real C besides arrays in parameters: variables whose address is
+//! taken, pointers to one or another of them, structures, unions, tables, functions with state, recursion and
+//! pointers to functions, counters of all types and loops of all forms.
 //!
 //! ```text
 //! static unsigned long f_7(long n, int *a, struct v_7 *p, unsigned long *out) {
@@ -10,18 +10,19 @@
 //!   return p->sum;
 //! }
 //! ```
-//! What a kernel computed is in its result and in its buffers; what its own variables hold in the end is hashed into the
-//! last one. The text stands for itself, and its names at file scope end in the seed, so that many texts make a program.
+//! The values that a kernel computed are in its result and in its buffers; the final values of its own
+//! variables are hashed into the last one. The text stands for itself, and its names at file scope end in the
+//! seed, so that many texts make a program.
 //!
 //! Guarantees, by construction: no undefined behaviour, and one result.
-//! - Every expression carries the range of its values; signed arithmetic, shifts, divisions and conversions of floats that
-//!   could leave what is defined are refused or narrowed. Cells of one kind share a range, whatever points to them; sums have
-//!   small steps, and a statement runs less than [`MOST`] times.
+//! - Every expression carries the range of its values; signed arithmetic, shifts, divisions and conversions
+//!   of floats that could leave the defined range are refused or narrowed. Cells of one kind share a range,
+//!   whatever points to them; sums have small steps, and a statement runs less than [`MOST`] times.
 //! - Floats stay finite: there is no NaN, and bits can be compared.
 //! - Pointers carry how many elements are before and behind them; a subscript is in that range, or behind a comparison that
 //!   keeps it there; one that may be null is asked first. Pointers that are ordered point into one array.
 //! - Memory is accessed by its type, by characters, or by a union. Everything has an initial value.
-//! - What changes memory is a statement: no order of evaluation is left open.
+//! - Changes of memory are statements of their own: no order of evaluation is left open.
 //! - Structures in buffers have no padding; of others it is not looked at.
 //! - Loops end: at most `LONGEST` times, inner ones less; recursion has a bounded depth.
 

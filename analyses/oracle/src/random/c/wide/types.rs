@@ -1,4 +1,5 @@
-//! Types, what a cell of memory holds, and expressions that know their range: what an operation would overflow is refused.
+//! Types, cells of memory, and expressions that know their range: an operation that would overflow is
+//! refused.
 
 use super::super::Scalar;
 
