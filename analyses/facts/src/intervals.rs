@@ -465,7 +465,7 @@ fn binary(op: BinaryOp, a: Range, b: Range, ty: Type) -> Option<Range> {
     })
 }
 
-/// What is left of numbers where those beyond a type are taken to its limits.
+/// Returns the range of numbers whose parts beyond a type are taken to its limits.
 fn saturated(range: Range, ty: Type) -> Range {
     let all = whole(ty);
     (range.0.clamp(all.0, all.1), range.1.clamp(all.0, all.1))

@@ -201,7 +201,7 @@ impl fmt::Display for ValueForm {
 pub struct Logarithm {
     pub base: i64,
     pub of: Sum,
-    /// Where the counter begins; 1 where nothing is divided.
+    /// The initial value of the counter; 1 if nothing is divided.
     pub divisor: i64,
 }
 

@@ -299,7 +299,8 @@ pub enum BinaryOp {
     SubSaturateSigned,
     /// Twice the signed product, saturated: of fractions that have one bit before the point. Its result is twice as wide.
     MulFractional,
-    /// By a signed number of places, to the right (with copies of the sign) where it is negative; saturates.
+    /// A shift to the left by a signed number of places, to the right (with copies of the sign) if it is
+    /// negative; saturates.
     ShlSaturateSigned,
     /// The same the other way round.
     ShrSaturateSigned,
@@ -442,7 +443,7 @@ pub enum FloatCondition {
 pub enum Convert {
     /// Conversion to fewer bits.
     Truncate,
-    /// To fewer bits, a number that does not fit to the limit next to it.
+    /// Conversion to fewer bits; a number that does not fit becomes the limit next to it.
     SaturateSigned,
     ZeroExtend,
     SignExtend,

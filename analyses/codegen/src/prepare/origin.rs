@@ -19,7 +19,7 @@ const MOST: usize = 64;
 /// The memory that an address of the IR points into: parameters are the entry's, variables of the frame their `Alloca`.
 pub(crate) type Origin = Object<Inst>;
 
-/// What the addresses of a function point into.
+/// The objects that the addresses of a function point into.
 pub(crate) struct Origins {
     entries: Entries,
     alone: FxHashSet<Root>,

@@ -24,7 +24,7 @@ pub(crate) trait Select<'m>: DerefMut<Target = Flow<'m, Self::Set>> {
     fn instruction(&mut self, inst: ir::Inst);
     /// Puts what is returned in its place.
     fn results(&mut self, values: &[Value]);
-    /// What is known of one block alone is forgotten.
+    /// Forgets facts that are known of one block alone.
     fn forget(&mut self);
     fn refuse(&mut self, reason: Refusal);
 

@@ -6,7 +6,7 @@ use crate::mir::{Block, Function, Operation, Target};
 /// Operations of a loop's test that are repeated at its end.
 const REPEATED: usize = 16;
 
-/// What a block ends with; blocks by their numbers.
+/// The terminator of a block; blocks by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Leaving {
     Jump(u32),

@@ -39,7 +39,7 @@ impl Guard {
     }
 }
 
-/// Where a draft goes when it ends.
+/// The terminator of a draft.
 #[derive(Clone, Debug)]
 pub(crate) enum Exit {
     Jump(u32),
@@ -73,7 +73,7 @@ impl Exit {
 pub(crate) struct Draft<T: Target> {
     pub operations: Vec<Operation<T>>,
     pub exit: Exit,
-    /// Of the condition.
+    /// The place of the condition.
     pub loc: Loc,
     /// The blocks of the IR that it lies in: both ends of an edge.
     pub homes: (ir::Block, ir::Block),
@@ -91,7 +91,7 @@ pub(crate) struct Flow<'m, T: Target> {
     /// The draft in which each block of the IR begins.
     pub starts: FxHashMap<ir::Block, u32>,
     pub forest: LoopForest,
-    /// What a loop's parameter was before the latch moved on, for uses outside of the loop.
+    /// The value of a loop's parameter before the latch moved on, for uses outside of the loop.
     pub kept: FxHashMap<Value, Virtual>,
     /// Operations in front of everything.
     pub entry: Vec<Operation<T>>,
@@ -99,7 +99,7 @@ pub(crate) struct Flow<'m, T: Target> {
     pub predicate: Option<Virtual>,
     /// The place of what is written.
     pub loc: Loc,
-    /// By block of the IR: how often it runs. `None`: estimated from loops.
+    /// The number of executions of each block of the IR. `None`: estimated from loops.
     pub weights: Option<&'m [f64]>,
 }
 

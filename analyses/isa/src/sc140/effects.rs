@@ -26,11 +26,11 @@ pub enum ReadStage {
 /// The way in which a result reaches its register, which decides who may read it in the next set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WriteWay {
-    /// Where addresses are made: everything of the next set reads it.
+    /// A result of the address stage: everything of the next set reads it.
     Address,
-    /// By a data unit: everything of the next set reads it that is no address.
+    /// A result of a data unit: everything of the next set reads it, except addresses.
     Execute,
-    /// By a data bus, as moves, pops and bit masks do: the same.
+    /// A result that comes over a data bus, as those of moves, pops and bit masks: the same.
     Bus,
 }
 
@@ -46,7 +46,7 @@ pub struct Read {
 pub struct Write {
     pub register: Reg,
     pub way: WriteWay,
-    /// It happens only where T is set (`True`) or clear (`False`) by the opcode itself: `tfrt`, `movef`.
+    /// The condition of the write: only where T is set (`True`) or clear (`False`) by the opcode itself: `tfrt`, `movef`.
     pub when: Condition,
     /// A part of the register keeps its value.
     pub keeps: bool,

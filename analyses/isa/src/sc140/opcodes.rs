@@ -23,7 +23,7 @@ pub enum Unit {
     Program,
 }
 
-/// What becomes of the last operand of a form.
+/// The role of the last operand of a form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Target {
     /// It is written, and nothing of it is read.
@@ -34,7 +34,7 @@ pub enum Target {
     Reads,
 }
 
-/// What an opcode does to the bits of the processor's state.
+/// An effect of an opcode on the bits of the processor's state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Status {
     WritesCarry,
@@ -56,7 +56,7 @@ pub struct Row {
     pub unit: Unit,
     /// Forms, with semicolons between them; the target is last.
     pub operands: &'static str,
-    /// What becomes of the last operand, by form.
+    /// The role of the last operand, by form.
     pub targets: &'static [Target],
     pub status: &'static [Status],
     /// The result, or the effect where there is none.

@@ -82,7 +82,7 @@ impl Reg {
     pub const PCTL0: Reg = Reg::new(File::Control, 9);
     pub const PCTL1: Reg = Reg::new(File::Control, 10);
 
-    /// By number.
+    /// The names of registers, by number.
     const CONTROL: [&'static str; 11] = [
         "pc", "sr", "emr", "mctl", "sp", "osp", "nsp", "esp", "vba", "pctl0", "pctl1",
     ];

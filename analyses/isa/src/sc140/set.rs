@@ -1,4 +1,4 @@
-//! What passes ask of every instruction set.
+//! The implementation of `InstructionSet`: the questions that passes ask of every instruction set.
 
 use super::{File, Flow, Instruction, Mnemonic, Opcode, Reg, Target, Unit};
 use crate::{Branch, InstructionSet};

@@ -6,8 +6,9 @@
 //! move.w #34,d4                 1 or 2: the assembler chooses
 //! ```
 //!
-//! Where no source tells, both bounds are given: a rule is broken for certain only if the least breaks it, and a set is
-//! right for certain if the most does not. Source: Freescale, *SC140 DSP Core Reference Manual*, in excerpts.
+//! If no source tells, both bounds are given: a rule is broken for certain only if the least breaks it, and a
+//! set is right for certain if the most does not. Source: Freescale, *SC140 DSP Core Reference Manual*, in
+//! excerpts.
 
 use super::{Address, Instruction, Number, Opcode, Operand, Reg, Size, Unit};
 

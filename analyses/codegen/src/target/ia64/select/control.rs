@@ -1,4 +1,5 @@
-//! What the walk over blocks and edges asks of this selection, and the branches that blocks end with.
+//! The questions that the walk over blocks and edges asks of this selection, and the branches that blocks end
+//! with.
 
 use super::{Selector, file_of, put};
 use crate::refusal::Refusal;
