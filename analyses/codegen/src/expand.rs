@@ -69,7 +69,7 @@ impl Expander<'_> {
         changed
     }
 
-    /// The operation that gives the result, behind those that lead to it; `None`: it stays what it is.
+    /// The operation that gives the result, behind those that lead to it; `None`: it stays as it is.
     fn replacement(&mut self, data: &InstData) -> Option<(Op, Vec<Value>)> {
         let &[result] = data.results.as_slice() else {
             return None;
@@ -111,7 +111,7 @@ impl Expander<'_> {
         Some(last)
     }
 
-    /// The sign's copies: zeros above what differs from the sign.
+    /// The sign's copies: zeros above the bits that differ from the sign.
     fn free_places(&mut self, x: Value, to: Type) -> (Op, Vec<Value>) {
         let ty = self.function.ty(x);
         let all = self.int(ty, i64::from(ty.bits()) - 1);

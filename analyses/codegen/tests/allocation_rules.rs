@@ -24,7 +24,7 @@ const BUDGET: Budget = Budget {
     shared_bytes: 4096,
 };
 
-/// A kernel that fits, and what it was made from.
+/// A kernel that fits, and its original.
 struct Case {
     function: Fittable,
     text: String,
@@ -55,7 +55,7 @@ fn after(file: &str, launch: &Launch) -> Vec<BufferAfter> {
     run.buffers
 }
 
-/// Fits the last function of a file, lets the checker judge it and compares what both compute.
+/// Fits the last function of a file, lets the checker judge it and compares the results of both.
 fn fitted(file: &str, allocator: Allocator, budget: &Budget, launch: &Launch) -> Case {
     fitted_with(file, allocator, budget, launch, &[])
 }
@@ -300,7 +300,8 @@ fn warps_do_not_share_slots() {
     );
 }
 
-/// S1: what is uniform in a loop that lanes leave apart is not in a slot of the warp when they have left.
+/// S1: a value that is uniform in a loop that lanes leave apart is not in a slot of the warp when they have
+/// left.
 #[test]
 fn lanes_that_leave_a_loop_apart_have_values_of_their_own() {
     let crowd = crowd();
@@ -323,8 +324,8 @@ fn lanes_that_leave_a_loop_apart_have_values_of_their_own() {
     );
 }
 
-/// S2: lanes that come apart do not store to a slot of all, which they do where two ways meet; those on one way behind a branch
-/// are together, and no other lane reads what they store.
+/// S2: lanes that come apart do not store to a slot of all, which they do where two ways meet; those on one
+/// way behind a branch are together, and no other lane reads their stores.
 #[test]
 fn lanes_apart_do_not_store_to_the_warps_slot() {
     let crowd = crowd();

@@ -57,9 +57,10 @@ impl Traffic {
         (self.steps + 7 * local + 4 * shared) as f64
     }
 
-    /// Cycles by what the paper says of its GPU, a GTX 570 (the notes, sections 1 and 7), an estimate: shared memory takes three times
-    /// as long as a register, a hit in the cache of local memory as long as that, a miss a hundred times as long, while the 48
-    /// warps of a multiprocessor go on. Its cache has 16 KiB for the slots of 1,536 threads.
+    /// Cycles by the paper's figures for its GPU, a GTX 570 (the notes, sections 1 and 7), an estimate:
+    /// shared memory takes three times as long as a register, a hit in the cache of local memory as long as
+    /// that, a miss a hundred times as long, while the 48 warps of a multiprocessor go on. Its cache has 16
+    /// KiB for the slots of 1,536 threads.
     fn gtx_570(&self) -> f64 {
         let local = (self.local_loads + self.local_stores) as f64;
         let shared = (self.shared_loads + self.shared_stores) as f64;
@@ -123,7 +124,7 @@ impl Observer for Counting<'_> {
     }
 }
 
-/// A launch that suits a kernel as it was read: what parameters are is seen from their uses.
+/// A launch that suits a kernel as it was read: the types of parameters follow from their uses.
 fn launch(file: &str, name: &str) -> Option<Launch> {
     let (_, module) = kernel(file, name)?;
     let mut launch = Launch::for_function(&module.functions[0], 64, 7);

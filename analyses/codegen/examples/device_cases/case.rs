@@ -152,7 +152,7 @@ fn settle(module: &Module, launch: &mut Launch) {
     }
 }
 
-/// The same launch in another order, with other contents of what nobody wrote.
+/// The same launch in another order, with other contents of unwritten memory.
 fn variants(module: &Module, launch: &Launch) -> Vec<Launch> {
     let groups: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
     (0..3u64)
@@ -396,7 +396,7 @@ pub(crate) fn case(draft: Draft<'_>, blob: &mut Blob) -> Result<Json, &'static s
     }))
 }
 
-/// Offsets with what is stored there, as `[offset, bytes, kind]`; what is no float is left out.
+/// Offsets with the values stored there, as `[offset, bytes, kind]`; values that are no floats are left out.
 fn runs(kinds: &HashMap<u64, u8>) -> Json {
     let mut sorted: Vec<(u64, u8)> = kinds.iter().map(|(&at, &kind)| (at, kind)).collect();
     sorted.sort_unstable();

@@ -24,7 +24,7 @@ pub(crate) fn machine() -> Json {
     json!({ "name": table.name.as_str(), "title": table.title, "quantities": rows })
 }
 
-/// Kernels, their versions and what is predicted of them.
+/// Kernels, their versions and the predictions for them.
 pub(crate) fn versions() -> Json {
     KERNELS
         .iter()

@@ -55,8 +55,8 @@ impl<R: fmt::Display> fmt::Display for Location<R> {
     }
 }
 
-/// A difference between a function and what allocation made of it. Operations are counted in the function as it was given,
-/// where nothing else is said.
+/// A difference between a function and its allocated form. Operations are counted in the function as it was
+/// given, unless stated otherwise.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Violation<R: fmt::Display> {
     #[error("{before} blocks became {after}")]
@@ -97,7 +97,8 @@ pub enum Violation<R: fmt::Display> {
     Given { register: Virtual, given: R },
 }
 
-/// Checks in the manner of regalloc2's checker that `after`, with the registers of `allocation`, computes what `before` does.
+/// Checks in the manner of regalloc2's checker that `after`, with the registers of `allocation`, computes the
+/// same as `before`.
 ///
 /// # Errors
 /// The first violation that is found.
@@ -308,7 +309,7 @@ impl<'a, T: Target> Checker<'a, T> {
         }
     }
 
-    /// Goes through a block; what it leaves to which others.
+    /// Walks through a block, and returns the states that it leaves to others.
     fn walk(
         &self,
         block: u32,

@@ -18,8 +18,8 @@ use crate::mir::liveness::Liveness;
 use crate::mir::{RegisterFile, Target};
 use crate::refusal::Refusal;
 
-/// The places of all registers: those that find none are in memory. `cost` tells what it costs to keep a value there;
-/// infinite for what must not be.
+/// The places of all registers: those that find none are in memory. `cost` gives the cost of keeping a value
+/// there; infinite for values that must not be.
 ///
 /// # Errors
 /// Where a value that must have a register finds none, and none of its neighbours may go.

@@ -45,7 +45,8 @@ pub struct Allocation<T: Target> {
     pub spilled: u32,
     /// Registers that live in memory.
     pub in_memory: u32,
-    /// Argument slot and what takes it at the entry, to be put in front of everything, in this order.
+    /// Argument slots and the operations that read them at the entry, to be put in front of everything, in
+    /// this order.
     pub arrivals: Vec<Operation<T>>,
 }
 

@@ -27,7 +27,7 @@ pub trait Homes<T: Target> {
     /// Operations after which `to` holds the value of `from`. They may name registers that are never spilled.
     fn load(&mut self, function: &mut Function<T>, from: Virtual, to: Virtual)
     -> Vec<Operation<T>>;
-    /// Operations after which the home of `to` holds what is in `from`.
+    /// Operations after which the home of `to` holds the value in `from`.
     fn store(
         &mut self,
         function: &mut Function<T>,
@@ -76,7 +76,7 @@ pub struct Fitted<T: Target> {
 /// Gives registers of the files to the values of a function, and rewrites it. `kept` are never spilled.
 ///
 /// # Errors
-/// Where an operation and what is kept need more registers than there are.
+/// The operation at which its operands and the kept values need more registers than there are.
 pub fn fit<T: Target>(
     function: &mut Function<T>,
     files: &[RegisterFile<T>],

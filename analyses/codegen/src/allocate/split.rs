@@ -32,8 +32,8 @@ pub(crate) struct Cut {
     pub(crate) early: bool,
 }
 
-/// Returns for each block the block that alone leads to it, and whose only branch ends it: what is held there
-/// is held here.
+/// Returns for each block the block that alone leads to it, and whose only branch ends it: values held there
+/// are held here.
 pub(crate) fn before_alone<T: Target>(function: &Function<T>) -> Vec<Option<u32>> {
     let count = function.blocks.len();
     let mut out: Vec<Option<u32>> = vec![None; count];
@@ -108,9 +108,9 @@ impl Leaving<'_> {
     }
 }
 
-/// The operations at which the live range of a value is cut, by block and in their order. `named` are those that name it, `loops`
-/// share no block, and no preheader stands in another one's. `held` tells of operations of a block, up to its end at most,
-/// whether a register may stay behind all of them.
+/// The operations at which the live range of a value is cut, by block and in their order. `named` are those
+/// that name it, `loops` share no block, and no preheader stands in another one's. `held` decides for
+/// operations of a block, up to its end at most, whether a register may stay behind all of them.
 pub(crate) fn cuts(
     named: impl Iterator<Item = Occurrence>,
     before: &[Option<u32>],

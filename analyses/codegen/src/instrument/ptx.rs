@@ -7,7 +7,7 @@ use facts::values::record::recordable;
 use ir::{BindingKind, Function, Site, Type, ValueDef, VariableKind};
 use std::fmt::Write;
 
-/// The least version of the ISA that has what is inserted.
+/// The least version of the ISA that has the inserted instructions.
 pub const LEAST_VERSION: (u32, u32) = (6, 2);
 
 /// The declaration of the counters, for the place before the first function.

@@ -21,7 +21,7 @@ pub const fn width(language: Language) -> u32 {
     }
 }
 
-/// Returns what is called, for the top of the file. `None` of a language that has none.
+/// Returns the functions that are called, for the top of the file. `None` for a language that has none.
 #[must_use]
 pub fn prelude(language: Language, places: usize) -> Option<String> {
     let counters = (places * 2).max(1);

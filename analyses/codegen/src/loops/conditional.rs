@@ -252,7 +252,7 @@ impl<'a> Maker<'a> {
         bad.map_or(Ok(()), |what| Err(Refusal::Effects(what)))
     }
 
-    /// The text of the statement is what it looks like: macros only within what is copied, no directives.
+    /// Checks that the text of the statement has macros only within copied parts, and no directives.
     fn plain(
         &self,
         statement: &Stmt,
@@ -395,7 +395,7 @@ impl<'a> Maker<'a> {
         Ok(format!("{place} = {condition} ? {first} : {second};"))
     }
 
-    /// The text of what is assigned.
+    /// The text of the assigned expression.
     fn value(&self, one: &Assignment<'_>, cast: Option<&str>, first: bool) -> String {
         let right = one
             .right

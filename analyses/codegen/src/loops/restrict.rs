@@ -110,8 +110,8 @@ fn pair(
     }
 }
 
-/// Returns what the access at a place starts from: of the smallest expressions around it the outermost that accesses
-/// memory.
+/// Returns the object that the access at a place starts from: of the smallest expressions around it the
+/// outermost that accesses memory.
 fn start_at(function: &Function, names: &Names, place: Span, stores: bool) -> Option<Start> {
     let mut found: Option<&Expr> = None;
     each_statement(function, &mut |statement| {

@@ -4,7 +4,7 @@ mod c_file;
 use super::*;
 use c_file::CFile;
 
-/// The last item of a text, with what is made of it.
+/// The last item of a text, with its lowered form.
 fn with<T>(text: &str, then: impl FnOnce(&Source<'_>, &Function) -> T) -> T {
     let file = CFile::new(text);
     then(&file.source(), file.function())

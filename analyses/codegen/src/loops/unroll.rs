@@ -184,7 +184,7 @@ fn steps_by_one(names: &Names, step: &Expr, counter: VarId) -> bool {
     }
 }
 
-/// Returns what the counter is less than: a variable or a number.
+/// Returns the bound of the counter: a variable or a number.
 fn bound<'e>(names: &Names, condition: &'e Expr, counter: VarId) -> Option<&'e Expr> {
     match &unparenthesised(condition).kind {
         ExprKind::Binary {
@@ -273,7 +273,7 @@ fn repeatable(
     bad.map_or(Ok(()), Err)
 }
 
-/// The text is what it looks like.
+/// Checks that the text is free of macros and directives.
 fn plain(source: &Source<'_>, statement: &Stmt, body: &Stmt) -> Result<(), Refusal> {
     let text = source.own_text(statement.span);
     if !statement.attributes.is_empty() {

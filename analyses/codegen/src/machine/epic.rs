@@ -79,7 +79,7 @@ impl Epic {
     pub(super) fn quantities(&self) -> &[Quantity] {
         &self.quantities
     }
-    /// A value of the table; of a section that it lacks, what the schema has.
+    /// A value of the table; for a section that it lacks, the default of the schema.
     #[must_use]
     pub fn of(&self, key: Issue) -> u32 {
         self.quantities[key as usize].value as u32

@@ -136,7 +136,7 @@ pub struct ItemCost {
     pub profiled: bool,
     /// Loops whose iterations are the heuristic's.
     pub guessed_loops: usize,
-    /// Places that trace rays: traversal and the shaders of what is hit are in no number here.
+    /// Places that trace rays: traversal and the shaders of hit objects are not included in any number here.
     pub rays: usize,
 }
 

@@ -117,7 +117,7 @@ impl<'a> RegisterFiles<'a> {
     }
 }
 
-/// A count of registers, which is far below what a float is exact for.
+/// A count of registers, which is far below the limit of exact integers in a float.
 fn rounded(count: f64) -> u32 {
     count.round() as u32
 }

@@ -87,7 +87,7 @@ pub struct Table {
     /// The name for people: `NVIDIA A100`.
     pub title: String,
     pub base: Option<SmolStr>,
-    /// Short names of sources and what they are, sorted, those of the bases among them.
+    /// Short names of sources and their descriptions, sorted, those of the bases among them.
     pub sources: Vec<(SmolStr, String)>,
     pub kind: Kind,
 }
@@ -182,7 +182,7 @@ impl Table {
             Kind::Sets(sets) => sets.quantities(),
         }
     }
-    /// Returns what a table of this kind describes.
+    /// Returns the contents of a table of this kind.
     #[must_use]
     pub fn schema(&self) -> &'static Schema {
         match &self.kind {
@@ -199,7 +199,7 @@ pub struct Schema {
     /// The kind as `kind` names it.
     pub kind: &'static str,
     pub fields: &'static [Field],
-    /// Names and what they hold, in the order of the file.
+    /// Names and values, in the order of the file.
     pub sections: &'static [(&'static str, &'static str)],
 }
 
@@ -221,7 +221,8 @@ static SCHEMAS: [Schema; 3] = [
     },
 ];
 
-/// The tables that come with us, bases before what rests on them; the first stands in for machines that are not known.
+/// The tables that come with us, bases before the tables that start from them; the first stands in for
+/// machines that are not known.
 const FILES: &[(&str, &str)] = &[
     ("sm_80", include_str!("tables/sm_80.toml")),
     ("sm_70", include_str!("tables/sm_70.toml")),

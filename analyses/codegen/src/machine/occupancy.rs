@@ -23,7 +23,7 @@ pub struct Need {
     pub registers: u32,
     /// The registers of 32 bits that a warp needs, on machines with scalar registers.
     pub scalar: u32,
-    /// Bytes a workgroup, without what the system reserves.
+    /// Bytes a workgroup, without those that the system reserves.
     pub shared: u32,
     /// Lanes of a warp, as `Gpu::lanes` gives them.
     pub lanes: u32,
@@ -144,8 +144,9 @@ pub fn occupancy(gpu: &Gpu, need: Need) -> Occupancy {
     }
 }
 
-/// The most registers that a thread may have where so many workgroups of so many threads are to fit: what a compiler keeps to
-/// when a launch is bounded. Bounds that no number of registers meets are no bounds, as `ptxas` has it.
+/// The most registers that a thread may have where so many workgroups of so many threads are to fit: the
+/// limit that a compiler observes when a launch is bounded. Bounds that no number of registers meets are no
+/// bounds, as `ptxas` has it.
 #[must_use]
 pub fn most_registers(gpu: &Gpu, threads: u32, lanes: u32, blocks: u32) -> u32 {
     let fits = |registers: u32, blocks: u32| {
@@ -170,7 +171,8 @@ pub fn most_registers(gpu: &Gpu, threads: u32, lanes: u32, blocks: u32) -> u32 {
         .unwrap_or(most)
 }
 
-/// The smallest change of what limits that makes more warps fit; `None` where all fit, or no one change helps.
+/// The smallest change of a limiting resource that makes more warps fit; `None` where all fit, or no one
+/// change helps.
 #[must_use]
 pub fn next_step(gpu: &Gpu, need: Need) -> Option<Step> {
     let now = occupancy(gpu, need);

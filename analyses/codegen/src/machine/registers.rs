@@ -23,7 +23,7 @@ use super::schema::Key;
 use facts::pressure::Schedules;
 use ir::{Function, Language};
 
-/// The stack pointer, two that are reserved, and what is lost by rounding.
+/// The stack pointer, two that are reserved, and the registers lost by rounding.
 const BASE: f64 = 5.0;
 /// A word that is live at the peak, up to `FREE` of them: not all are live in the order that the assembler chooses.
 const WORD: f64 = 0.63;
@@ -62,7 +62,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Returns what is allocated where so many are allowed; more where values are spilled.
+    /// Returns the registers allocated if so many are allowed; more where values are spilled.
     #[must_use]
     pub fn within(self, budget: u32) -> u32 {
         self.allocated.min(budget.max(self.needed))

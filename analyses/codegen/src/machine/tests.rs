@@ -256,7 +256,7 @@ fn no_text_panics() {
     assert!(!load(&deep, &named).problems.is_empty());
 }
 
-/// No estimate reads latencies, as the section's text says and as people who change a table are told.
+/// No estimate reads latencies, as the section's text says to people who change a table.
 #[test]
 fn no_estimate_reads_latencies() {
     for table in tables() {
@@ -282,8 +282,8 @@ fn no_estimate_reads_latencies() {
     assert!(says("latency").is_some_and(|(_, says)| says.contains("no estimate reads it")));
 }
 
-/// The numbers of registers to which `ptxas` 13.5 holds a kernel of 300 live values with `.maxntid` and `.minnctapersm` for
-/// sm_80; what is 255 there is bounded by nothing else.
+/// The numbers of registers to which `ptxas` 13.5 holds a kernel of 300 live values with `.maxntid` and
+/// `.minnctapersm` for sm_80; a figure of 255 is bounded by nothing else.
 #[test]
 fn bounds_of_a_launch_give_the_registers_that_ptxas_gives() {
     let gpu = table("sm_80");

@@ -6,7 +6,7 @@ use super::schema::Issue;
 use facts::cost::{Charge, Machine, Unit, Work};
 use smol_str::SmolStr;
 
-/// Cycles of what is called and not looked into.
+/// The cycles of callees that are not looked into.
 const CALL: f64 = 40.0;
 
 /// Cycles of mispredictions that a branch on a value of a profile has in the mean: of ten branches about two cost ten each.
@@ -15,7 +15,7 @@ const MISPREDICTED: f64 = 2.0;
 const LOAD: f64 = 1.0;
 
 impl Epic {
-    /// The latencies as costs of operations of a thread: what estimates of cycles count with.
+    /// The latencies as costs of operations of a thread: the costs in estimates of cycles.
     #[must_use]
     pub fn costs(&self, name: SmolStr) -> Machine {
         let mut machine = Machine::new(name, |work| {

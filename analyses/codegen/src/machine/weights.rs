@@ -43,7 +43,7 @@ pub struct Weights {
     pub entered: EntityVec<LoopId, f64>,
 }
 
-/// `profiled`: what a profile knows of executions, where there is one.
+/// `profiled`: the executions of a profile, if there is one.
 #[must_use]
 pub fn weights(
     function: &Function,

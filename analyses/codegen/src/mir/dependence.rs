@@ -182,7 +182,8 @@ pub fn dependences<T: Scheduled>(
     out
 }
 
-/// Branches stand behind everything in front of them, and what follows behind them; nothing moves across a call.
+/// Branches stand behind everything in front of them, and following operations behind them; nothing moves
+/// across a call.
 #[must_use]
 pub fn control<T: Scheduled>(operations: &[Operation<T>]) -> Vec<Dependence> {
     let mut out = Vec::new();

@@ -355,7 +355,8 @@ impl<T: InstructionSet> Operation<T> {
             .into_iter()
             .chain(operands.filter_map(Operand::virtual_register))
     }
-    /// Returns true if it writes its targets whatever its predicate is: else old values may stay in them.
+    /// Returns true if it writes its targets whatever its predicate is; otherwise old values may stay in
+    /// them.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         T::overwrites(self.mnemonic, self.predicate.is_some())

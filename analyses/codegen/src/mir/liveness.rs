@@ -48,7 +48,7 @@ impl<'a, T: Target> Walk<'a, T> {
             self.read(operation);
         }
     }
-    /// Comes in front of a branch: what its targets read is live there.
+    /// Moves in front of a branch: values that its targets read are live there.
     pub(crate) fn branch(&mut self, operation: &Operation<T>) {
         for source in &operation.sources {
             let Operand::Block(target) = source else {
@@ -61,7 +61,7 @@ impl<'a, T: Target> Walk<'a, T> {
             self.under.retain(|one, _| !there.contains(one));
         }
     }
-    /// Comes in front of what an operation writes.
+    /// Moves in front of the writes of an operation.
     pub(crate) fn write(&mut self, operation: &Operation<T>) {
         let certain = operation.is_certain();
         for one in operation.writes() {
@@ -81,7 +81,7 @@ impl<'a, T: Target> Walk<'a, T> {
             }
         }
     }
-    /// Comes in front of what it reads.
+    /// Moves in front of its reads.
     pub(crate) fn read(&mut self, operation: &Operation<T>) {
         for one in operation.reads() {
             let new = self.live.insert(one);

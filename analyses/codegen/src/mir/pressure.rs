@@ -24,8 +24,8 @@ pub struct Peak {
     pub live: Vec<Virtual>,
 }
 
-/// Returns what is live at every operation and at most. `taken` tells what a register takes; those that take nothing
-/// are not counted.
+/// Returns the live registers at every operation and their maximum. `taken` gives the size of a register;
+/// those of size 0 are not counted.
 ///
 /// `None` where no operation names a register that counts.
 #[must_use]

@@ -5,8 +5,8 @@ use super::function::{Name, Operand, Operation, Virtual};
 use super::packer::Packer;
 use super::target::Target;
 
-/// A target whose processors issue several operations in a cycle. All operations of a cycle read what was there before it;
-/// accesses to memory take place in their order.
+/// A target whose processors issue several operations in a cycle. All operations of a cycle read the values
+/// before it; accesses to memory take place in their order.
 pub trait Scheduled: Target {
     type Packer: Packer;
 

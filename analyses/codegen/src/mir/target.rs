@@ -21,7 +21,7 @@ pub struct RegisterFile<T: InstructionSet> {
     pub turn: usize,
     /// This one and all behind it have other names after a rotation that does not mean them.
     pub renamed: Option<T::Register>,
-    /// True if what lives across a rotation and no call may have those in `preserved`, too.
+    /// True if values that live across a rotation and no call may have those in `preserved`, too.
     pub lends: bool,
     /// True if its registers are those that spilled values of the class pass through: a value has one only while no
     /// other value of the class lives.
@@ -85,7 +85,7 @@ pub enum SpillCode<T: InstructionSet> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameAccess<T: InstructionSet> {
     pub address: FrameAddress<T>,
-    /// The form of the value: what is stored in one form is not loaded in another; less than `Target::FORMS`.
+    /// The form of the value: a value stored in one form is not loaded in another; less than `Target::FORMS`.
     pub form: usize,
 }
 
@@ -112,7 +112,7 @@ pub trait Target: InstructionSet {
     type Processor;
     /// The properties on which the frame of a function depends beside those of every target.
     type Frame: Clone + PartialEq + Debug + Default + Send + Sync;
-    /// Registers that may be used at most; for trying out what happens when they run out.
+    /// The most registers that may be used; for tests of shortage.
     type Limits: Clone + PartialEq + Debug + Default;
 
     /// The name by which people call it.
@@ -230,6 +230,6 @@ pub trait Target: InstructionSet {
     /// Stores it. A guard is named by the virtual register that stands for it.
     fn spill(from: Self::Register, slot: SpillSlot, guard: Option<Virtual>)
     -> Vec<Operation<Self>>;
-    /// Returns what an operation that allocation inserted does. `None`: nothing but destroy its targets.
+    /// Returns the effect of an operation that allocation inserted. `None`: it only destroys its targets.
     fn spill_code(operation: &Operation<Self>) -> Option<SpillCode<Self>>;
 }

@@ -89,7 +89,7 @@ fn may_meet<T: Scheduled>(first: &Operation<T>, second: &Operation<T>) -> bool {
     !object(first).is_apart(&object(second))
 }
 
-/// Checks that a block in packets means what it did.
+/// Checks that a block in packets means the same as before.
 ///
 /// # Errors
 /// The first fault that is found.

@@ -339,7 +339,7 @@ struct Expander<'a, T: Counted> {
     plan: &'a Plan<T>,
     block: u32,
     names: FxHashMap<(Virtual, u32), Virtual>,
-    /// Values, ascending, and whether an iteration reads what the one before left.
+    /// Values, ascending, and whether an iteration reads the value of the one before.
     values: Vec<(Virtual, bool)>,
 }
 
@@ -409,7 +409,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         operation
     }
 
-    /// A block of operations by cycle; those of one cycle stand so that each reads in front of who writes.
+    /// A block of operations by cycle; those of one cycle stand so that each read is in front of the write.
     fn block_of(
         &self,
         mut rows: Vec<(u32, Operation<T>)>,

@@ -50,7 +50,7 @@ impl Value {
         (written.clone().min(), written.chain(read).max())
     }
 
-    /// The life between a first write and what is last.
+    /// The life between the first write and the last access.
     fn whole(&self, first: Option<i64>, last: Option<i64>, ii: i64, stages: u32) -> (i64, i64) {
         let first = first.unwrap_or(0);
         let mut last = last.unwrap_or(first);
@@ -204,7 +204,7 @@ impl Lives<'_> {
     }
 }
 
-/// A schedule, and what its cost and its rows are made of.
+/// A schedule, and the parts of its cost and its rows.
 struct State<'g, P: Packer> {
     graph: &'g Graph<P>,
     values: &'g [Value],

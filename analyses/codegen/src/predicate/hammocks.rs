@@ -104,7 +104,8 @@ struct Hammock {
     join: u32,
 }
 
-/// Judges a conversion by the function before and behind it, the head and the join; what it finds wrong stays.
+/// Judges a conversion by the function before and behind it, the head and the join; a conversion found wrong
+/// is not made.
 pub type Check<'a, T> = &'a dyn Fn(&Function<T>, &Function<T>, u32, u32) -> bool;
 
 /// The judgement of a target: cycles of an execution of some blocks, the first first, and a checker.

@@ -242,7 +242,7 @@ fn reduce_loop(function: &mut Function, shape: &Shape, header: Block, wraps: boo
     }
 }
 
-/// Returns what is added in each iteration, computed at the end of a block.
+/// Returns the number added in each iteration, computed at the end of a block.
 fn grown(function: &mut Function, block: Block, by: Growth) -> Value {
     let factor =
         |function: &mut Function| add(function, block, Op::Const(by.factor as u64), &[], Type::I64);

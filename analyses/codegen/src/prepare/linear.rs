@@ -15,7 +15,7 @@ const DEPTH: u32 = 16;
 /// Values of a sum.
 const TERMS: usize = 8;
 
-/// A value, or what extends it from 32 bits by its sign.
+/// A value, or its extension from 32 bits by its sign.
 pub(super) type Term = (Value, bool);
 
 pub(super) type Linear = ir::linear::Linear<Term>;

@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Places that are remembered at a time.
 const MOST: usize = 48;
-/// Visits of blocks, for each of them; what has not come to rest then is left as it is.
+/// Visits of blocks, for each of them; blocks that have not converged then are left as they are.
 const ROUNDS: usize = 8;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ struct Memory<'f> {
     origins: Origins,
     numbers: FxHashMap<Place, u32>,
     places: Vec<About>,
-    /// Indexed by block: what it is entered with; `None` as long as it was not.
+    /// The state at the entry of each block; `None` until it is reached.
     entered: EntityVec<Block, Option<State>>,
     defined: EntityVec<Value, Option<Block>>,
 }

@@ -15,14 +15,14 @@ struct EdgeCopy {
     adapts: bool,
 }
 
-/// The selection of a target. What stands in `Flow` it reads and writes as its own.
+/// The selection of a target. It reads and writes the members of `Flow` as its own.
 pub(crate) trait Select<'m>: DerefMut<Target = Flow<'m, Self::Set>> {
     type Set: Target;
 
     /// Takes the arguments, at the start of the entry.
     fn parameters(&mut self);
     fn instruction(&mut self, inst: ir::Inst);
-    /// Puts what is returned in its place.
+    /// Puts the returned values in their places.
     fn results(&mut self, values: &[Value]);
     /// Forgets facts that are known of one block alone.
     fn forget(&mut self);

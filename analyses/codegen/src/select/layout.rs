@@ -284,8 +284,8 @@ impl<T: Target> Flow<'_, T> {
         }
         order
     }
-    /// Returns where a draft leads, in the reverse of the order in which it is looked at: what should follow it comes
-    /// last.
+    /// Returns where a draft leads, in the reverse of the order in which it is looked at: the one that should
+    /// follow it comes last.
     fn visits(&self, draft: u32) -> Vec<u32> {
         let mut exit = self.drafts[draft as usize].exit.clone();
         let mut next: Vec<u32> = exit.targets().into_iter().map(|to| *to).collect();

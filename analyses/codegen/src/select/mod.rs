@@ -95,9 +95,9 @@ pub(crate) struct Flow<'m, T: Target> {
     pub kept: FxHashMap<Value, Virtual>,
     /// Operations in front of everything.
     pub entry: Vec<Operation<T>>,
-    /// The guard of what is written.
+    /// The guard of the operations being written.
     pub predicate: Option<Virtual>,
-    /// The place of what is written.
+    /// The place of the operations being written.
     pub loc: Loc,
     /// The number of executions of each block of the IR. `None`: estimated from loops.
     pub weights: Option<&'m [f64]>,
@@ -125,7 +125,7 @@ impl<'m, T: Target> Flow<'m, T> {
         }
     }
 
-    /// Appends an operation under the guard and at the place of what is written.
+    /// Appends an operation under the present guard and at the present place.
     pub(crate) fn append(&mut self, operation: Operation<T>) {
         let operation = operation.under(self.predicate).at(self.loc);
         self.written().operations.push(operation);

@@ -56,9 +56,9 @@ impl Default for Model {
 }
 
 impl Model {
-    /// Adds to the check what it costs that iterations around it are no longer unrolled together and overlap: `slots` are
-    /// those of all `times` that the check is come to while the function is `entered` so often. Outside of loops there is
-    /// no iteration to overlap with.
+    /// Adds to the check the cost of iterations around it that are no longer unrolled together and
+    /// overlapped: `slots` are those of all `times` that the check is come to while the function is `entered`
+    /// so often. Outside of loops there is no iteration to overlap with.
     pub(super) fn end_overlap(&mut self, costs: &dyn Costs, slots: f64, times: f64, entered: f64) {
         if times > entered {
             self.check += costs.lost_overlap(slots / times) * times;
@@ -84,7 +84,7 @@ impl Model {
             0.0
         }
     }
-    /// Returns what remains of the region on the fast path.
+    /// Returns the remainder of the region on the fast path.
     #[must_use]
     pub fn remaining(&self) -> f64 {
         1.0 - self.fraction_saved()

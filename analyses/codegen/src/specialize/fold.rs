@@ -107,7 +107,7 @@ pub fn fold(
     }
 }
 
-/// The edges that can be taken when `constant` says what the selector is.
+/// The edges that can be taken if `constant` knows the selector.
 pub fn taken(
     terminator: &Terminator,
     constant: impl Fn(Value) -> Option<u64>,
@@ -192,7 +192,8 @@ impl Folded {
     }
 }
 
-/// Returns what a result is when `of` says what the operands are; `None` while an operand is not computed.
+/// Returns the knowledge of a result, with that of its operands from `of`; `None` while an operand is not
+/// computed.
 pub(super) fn transfer(
     function: &Function,
     data: &InstData,

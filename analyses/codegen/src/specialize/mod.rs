@@ -108,7 +108,7 @@ pub struct Context<'a> {
     post_dominators: DominatorTree,
     home: EntityVec<Value, Option<Block>>,
     needed: EntitySet<Value>,
-    /// `needed`, and what loads without a use read: they still fault on addresses that mean nothing.
+    /// `needed`, and the operands of loads without a use: they still fault on addresses that mean nothing.
     held: EntitySet<Value>,
     users: EntityVec<Value, SmallVec<[refine::User; 2]>>,
 }

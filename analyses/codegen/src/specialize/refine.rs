@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 /// The point where both copies meet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Join {
-    /// Nowhere new: at the ends of what the check dominates.
+    /// Nowhere new: at the ends of the blocks that the check dominates.
     Ends,
     /// At the start of a block.
     At(Block),

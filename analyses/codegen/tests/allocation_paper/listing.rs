@@ -4,8 +4,8 @@ use oracle::interp::micro_simd::{self, Run, Setting};
 use std::collections::BTreeMap;
 use syntax::musimd::{Program, parse};
 
-/// A line: what it does with which variable, the code on registers, and what the registers and slots hold in front of it
-/// (`=`: as in front of the line above).
+/// A line: its operation and variable, the code on registers, and the contents of registers and slots in
+/// front of it (`=`: as in front of the line above).
 pub(crate) struct Row {
     pub(crate) kind: Kind,
     code: &'static str,

@@ -39,7 +39,7 @@ impl<T: Target> Checker<'_, T> {
         }
     }
 
-    /// An operation that allocation inserted: a copy, or what destroys.
+    /// An operation that allocation inserted: a copy, or one that destroys a value.
     pub(super) fn insert(
         &self,
         state: &mut State,

@@ -3,10 +3,11 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The guard of what is held whatever any predicate is.
+/// The guard of values that are held whatever the predicates are.
 pub(super) const CERTAIN: u32 = u32::MAX;
 
-/// The guard of what is held where a predicate has a value: numbers of predicates, and of their complements.
+/// The guard of values that are held if a predicate has a value: numbers of predicates, and of their
+/// complements.
 pub(super) const fn under(predicate: u32, holds: bool) -> u32 {
     2 * predicate + if holds { 0 } else { 1 }
 }
@@ -45,7 +46,7 @@ impl Entry {
         value < virtuals && !has(&self.written, value)
     }
 
-    /// Keeps what both hold; whether that is less than before.
+    /// Keeps the values that both hold, and returns whether they are fewer than before.
     pub(super) fn meet(&mut self, other: &Entry, virtuals: u32) -> bool {
         let mut held = Vec::with_capacity(self.held.len());
         let (mut left, mut right) = (
@@ -120,7 +121,7 @@ impl State {
             guarded.push(location as u32);
         }
     }
-    /// A predicate is written: what was held under its old value is lost.
+    /// A predicate is written: values held under its old value are lost.
     pub(super) fn reguard(&mut self, predicate: u32) {
         for place in self.guarded.remove(&predicate).unwrap_or_default() {
             let contents = &mut self.contents[place as usize];

@@ -51,8 +51,8 @@ pub fn declaration(language: Language, counters: u64) -> String {
     }
 }
 
-/// Counts a function of an item; its counters begin at `first`, its functions are numbered from `next`. `in_macro` tells of places
-/// that a macro spells.
+/// Counts a function of an item; its counters begin at `first`, its functions are numbered from `next`.
+/// `in_macro` decides whether a macro spells a place.
 ///
 /// # Errors
 /// A branch has no place of its own.
@@ -346,7 +346,7 @@ impl Helper<'_> {
         out.push_str("    }\n    return is;\n}\n");
     }
 
-    /// The head of a function that gives back what it is given, and the variable that it changes.
+    /// The head of a function that returns its argument, and the variable that it changes.
     fn head(&self, ty: &str) -> (String, &'static str) {
         let name = self.name;
         match self.language {

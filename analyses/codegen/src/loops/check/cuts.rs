@@ -47,7 +47,7 @@ pub(super) enum Arrival {
 }
 
 impl Relation<'_> {
-    /// Returns whether two walks are at a cut, which is made where there is none.
+    /// Returns the arrival of two walks: at a cut, which is made where there is none, or apart.
     pub(super) fn arrive(
         &mut self,
         known: &Known,

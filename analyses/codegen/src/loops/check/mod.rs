@@ -40,7 +40,7 @@ use ir::lower::c_family::Lowered;
 use smol_str::SmolStr;
 use syntax::c_family::ast::ParsedItem;
 
-/// A file's text, and what one of its items is there.
+/// A file's text, and one of its items in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
     pub text: &'a str,
@@ -92,7 +92,7 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// Says that the edit is wrong, as its text shows; otherwise it may be that what is right could not be proven.
+    /// Says that the edit is wrong, as its text shows; otherwise a correct edit may not have been proven.
     #[must_use]
     pub const fn is_certain(&self) -> bool {
         matches!(
@@ -157,7 +157,8 @@ pub fn promised(
     promise::check(before, after, edits, parameters)
 }
 
-/// Judges one edit that keeps the meaning of a loop; what was compared, or why that was not possible.
+/// Judges one edit that keeps the meaning of a loop; returns the extent of the comparison, or the reason why
+/// it was not possible.
 ///
 /// # Errors
 /// The first rule that does not hold.

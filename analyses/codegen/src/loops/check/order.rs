@@ -62,8 +62,8 @@ const fn reading_of(condition: IntCondition) -> Reading {
 }
 
 impl<'t> Order<'t> {
-    /// Returns what follows from conditions, terms that are not negative, sums that do not wrap; for questions about
-    /// some terms, which are comparisons or signed numbers.
+    /// Returns the order that follows from conditions, terms that are not negative, sums that do not wrap;
+    /// for questions about some terms, which are comparisons or signed numbers.
     pub(super) fn new(
         terms: &'t Terms,
         conditions: &FxHashMap<Term, bool>,
@@ -110,7 +110,7 @@ impl<'t> Order<'t> {
         order
     }
 
-    /// A term as a number, with what it is made of.
+    /// A term as a number, with its parts.
     fn number(&mut self, read: Read) -> Option<Number> {
         let (term, reading) = read;
         let node = self.terms.node(term);
@@ -152,7 +152,7 @@ impl<'t> Order<'t> {
         Some((number, 0))
     }
 
-    /// Returns what a term is made of, as it is to be read.
+    /// Returns the parts of a term, as it is to be read.
     fn inner(&self, (term, reading): Read) -> Option<Read> {
         let node = self.terms.node(term);
         let reading = match node.form {
@@ -303,7 +303,7 @@ impl<'t> Order<'t> {
         (0..self.least.len()).any(|node| self.least[node][node] > 0)
     }
 
-    /// Returns what a comparison that was asked for comes to.
+    /// Returns the result of a comparison in question.
     pub(super) fn decides(&self, condition: Term) -> Option<bool> {
         let node = self.terms.node(condition);
         let Form::IntCompare(how) = node.form else {

@@ -13,7 +13,7 @@ use ir::types::Type;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, format_smolstr};
 
-/// An effect, with all that decides what it does.
+/// An effect, with everything that determines it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Action {
     pub(super) kind: Effect,

@@ -127,8 +127,8 @@ fn functions(
     Ok(())
 }
 
-/// The same effects at the same places, and no load at a place that had none: what is read through a pointer to constants is
-/// not read again, and what is computed from it not computed again.
+/// The same effects at the same places, and no load at a place that had none: values read through a pointer
+/// to constants are not read again, and values computed from them are not computed again.
 fn loads_are_fewer(old: &Function, new: &Function, moved: &dyn Fn(Span) -> Span) -> bool {
     let places = |function: &Function, effects: bool, moved: &dyn Fn(Span) -> Span| {
         let insts = function

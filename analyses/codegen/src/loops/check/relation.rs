@@ -356,7 +356,7 @@ impl Relation<'_> {
                 && known.resolved(&mut self.terms, old) == known.resolved(&mut self.terms, new)
     }
 
-    /// Compares two finished paths: the original one must execute what the edited one does.
+    /// Compares two finished paths: the original one must have the effects of the edited one.
     fn finish(
         &mut self,
         at: usize,

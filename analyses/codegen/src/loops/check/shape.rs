@@ -9,7 +9,7 @@ use ir::liveness::{Liveness, Reads, Values};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// A function, and what is asked of its shape.
+/// A function and the properties of its shape.
 #[derive(Debug)]
 pub(super) struct Shape<'m> {
     pub(super) module: &'m Module,
@@ -22,7 +22,7 @@ pub(super) struct Shape<'m> {
     pub(super) objects: FxHashMap<Inst, u32>,
     /// Its place among the blocks.
     place: FxHashMap<Block, usize>,
-    /// Values on which an effect, a load, a branch or a result depends; what is computed besides is not looked at.
+    /// Values on which an effect, a load, a branch or a result depends; other values are not looked at.
     needed: EntitySet<Value>,
     /// The needed parameters of each block.
     params: FxHashMap<Block, Vec<Value>>,
@@ -30,7 +30,7 @@ pub(super) struct Shape<'m> {
     pub(super) which: FxHashMap<Block, Which>,
 }
 
-/// A header, told from the others of its function.
+/// The identity of a header among those of its function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Which {
     Edited,

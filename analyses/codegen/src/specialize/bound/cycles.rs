@@ -109,7 +109,7 @@ impl Cycles {
     }
 }
 
-/// Returns what edges bring to a parameter.
+/// Returns the values that edges bring to a parameter.
 fn incoming(function: &Function, flow: &ControlFlow) -> EntityVec<Value, SmallVec<[Value; 2]>> {
     let mut incoming: EntityVec<Value, SmallVec<[Value; 2]>> =
         EntityVec::with_len(SmallVec::new(), function.values.len());

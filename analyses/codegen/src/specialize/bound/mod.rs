@@ -26,7 +26,7 @@ use cycles::Cycles;
 use ir::{Block, EntitySet, EntityVec, Function, Inst, Terminator, Value, ValueDef};
 use smallvec::SmallVec;
 
-/// Definitions followed back from what decides a loop to its first iteration.
+/// Definitions followed back from the condition of a loop to its first iteration.
 const STEPS: u32 = 6;
 
 /// The instructions and blocks that one candidate's bound depends on.
@@ -41,26 +41,26 @@ pub struct Touched {
 #[allow(missing_debug_implementations)]
 pub struct Bounds<'a, 'b> {
     cx: &'b Context<'a>,
-    /// The values known in the function without any zero, and what those leave.
+    /// The values known in the function without any zero, and the instructions that those leave.
     known: Folded,
     live: Live,
     cycles: Cycles,
     /// A loop has several entries: nothing is bounded.
     irreducible: bool,
-    /// Uses of a value, or of a cycle from outside of it, by what is left.
+    /// Uses of a value, or of a cycle from outside of it, by the remaining instructions.
     uses: EntityVec<Value, u32>,
     cycle_uses: Vec<u32>,
     home: EntityVec<Inst, Option<Block>>,
     /// Cycles of an instruction by the executions of its block.
     cost: EntityVec<Inst, f64>,
-    /// Cycles that are gone without any zero in what a block dominates.
+    /// Cycles that are gone without any zero in the blocks that a block dominates.
     idle: EntityVec<Block, f64>,
     /// Least executions of a block that a block dominates.
     rarest: EntityVec<Block, f64>,
     marks: Marks,
 }
 
-/// Tables of the candidate at hand; what is stamped with another number is of an earlier one.
+/// Tables of the candidate at hand; entries stamped with another number are of an earlier one.
 #[derive(Default)]
 struct Marks {
     stamp: u32,
@@ -198,8 +198,9 @@ impl<'a, 'b> Bounds<'a, 'b> {
         }
     }
 
-    /// At most what a version on `members` saves, in cycles of a warp for one invocation, and what says so. `None` where no
-    /// version can stand, infinite where a loop has several entries or a member is a constant.
+    /// The upper bound of the saving of a version on `members`, in cycles of a warp for one invocation, and
+    /// its origin. `None` where no version can stand, infinite where a loop has several entries or a member
+    /// is a constant.
     pub fn of(&mut self, members: &[Value], probability: f64) -> Option<(f64, Touched)> {
         let block = self.cx.lowest(members).ok()?;
         // What is a constant without the candidate would contradict it.
@@ -420,7 +421,8 @@ impl<'a, 'b> Bounds<'a, 'b> {
         }
     }
 
-    /// Parameters of a block that all edges into it agree on. An edge backwards may bring what depends on the parameter.
+    /// Parameters of a block that all edges into it agree on. A back edge may bring a value that depends on
+    /// the parameter.
     fn merge(&mut self, block: Block) {
         if Some(block) == self.marks.block || !self.within(block) {
             return;
@@ -644,7 +646,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
         self.leave_edges(block);
     }
 
-    /// Takes away what edges that are no longer taken bring to parameters.
+    /// Takes away the values that edges which are no longer taken bring to parameters.
     fn leave_edges(&mut self, block: Block) {
         let function = self.cx.function;
         let nothing = self.marks.unreached[block.0 as usize] == self.marks.stamp;

@@ -28,7 +28,7 @@ pub(super) enum Action {
     Keep,
     /// Registers that hold constants afterwards: name, type as declared, bits.
     Constants(Vec<(SmolStr, SmolStr, u64)>),
-    /// The register holds what an operand does.
+    /// The register holds the value of an operand.
     Move {
         kind: &'static str,
         to: SmolStr,
@@ -45,7 +45,7 @@ pub(super) enum Action {
     },
     /// Its guard holds.
     Unguarded,
-    /// Its guard does not hold, or it is not reached, or nothing reads what it writes.
+    /// Its guard does not hold, or it is not reached, or nothing reads its result.
     Gone,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Fast<'a> {
         &self.actions[(at - self.start) as usize]
     }
 
-    /// Leaves out what is not reached and what nothing reads.
+    /// Leaves out statements that are not reached and those whose results nothing reads.
     fn prune(&mut self) -> Result<(), Refusal> {
         let body = &self.document.body;
         let (start, end) = (self.start, self.end);
@@ -396,7 +396,7 @@ fn ends(document: &Document<'_>, at: u32) -> bool {
         .is_some_and(|i| matches!(i.opcode.text.as_str(), "ret" | "exit" | "trap"))
 }
 
-/// Returns what is constant behind the check, and the blocks that are not reached there.
+/// Returns the constants behind the check, and the blocks that are not reached there.
 fn folded(
     document: &Document<'_>,
     cx: &Context<'_>,
@@ -448,7 +448,7 @@ fn weights(document: &Document<'_>, cx: &Context<'_>, start: u32, end: u32) -> V
         .collect()
 }
 
-/// Returns what becomes of a statement, but for what nothing reads.
+/// Returns the treatment of a statement, without regard to unread results.
 fn decide(document: &Document<'_>, cx: &Context<'_>, folded: &Folded, at: u32) -> Action {
     let function = document.function;
     let Some(i) = instruction(document, at) else {

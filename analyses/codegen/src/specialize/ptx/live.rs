@@ -33,7 +33,7 @@ pub(super) struct Node {
     pub(super) outside: Vec<usize>,
 }
 
-/// A list of statements; those that are removable read nothing while nothing reads what they write.
+/// A list of statements; removable ones read nothing as long as nothing reads their results.
 struct Statements<'a> {
     nodes: &'a [Node],
     /// The registers read from each statement outside on.
@@ -74,7 +74,7 @@ impl Code for Statements<'_> {
     }
 }
 
-/// Returns what is read after each statement of a list.
+/// Returns the registers read after each statement of a list.
 pub(super) fn live_out(nodes: &[Node], outside: &[Registers], registers: usize) -> Vec<Registers> {
     let code = Statements {
         nodes,
@@ -84,7 +84,7 @@ pub(super) fn live_out(nodes: &[Node], outside: &[Registers], registers: usize) 
     Liveness::of(&code).ends
 }
 
-/// Returns what is read from each statement on, in a whole body where nothing is left out.
+/// Returns the registers read from each statement on, in a whole body where nothing is left out.
 pub(super) fn live_in(body: &Body, numbers: &Numbers) -> Vec<Registers> {
     let lines = body.lines.iter().enumerate();
     let nodes: Vec<Node> = lines

@@ -204,7 +204,7 @@ impl<'a> Document<'a> {
         self.tree.statements().get(at as usize)
     }
 
-    /// Returns what a name holds where it stands.
+    /// Returns the value of a name at its place.
     fn value_at(&self, name: &Name) -> Option<Value> {
         self.values.get(&name.span.start).copied()
     }

@@ -78,7 +78,7 @@ impl Forward<'_> {
         node(stmt, NodeKind::Simple(simple), edits, original, weight)
     }
 
-    /// A variable holds what an expression is, if its type can.
+    /// Gives a variable the value of an expression, if its type can hold it.
     fn know(&self, env: &mut Env, id: VarId, abs: Abs, derived: bool, value: &Expr) {
         let (source, names) = (self.folder.source, self.folder.names);
         let variable = names.variable(id);
@@ -303,7 +303,7 @@ impl Forward<'_> {
         }
     }
 
-    /// Neither is a floating-point number, or zeros are taken for what they seem.
+    /// Neither is a floating-point number, or signs of zeros do not matter.
     fn is_free(&self, to: &Ty, from: &Ty) -> bool {
         self.folder.zeros == super::super::Zeros::Absorb
             || !to.number().is_some_and(|n| n.0.is_float())

@@ -195,8 +195,8 @@ pub fn check(
     effects_kept(slow, fast, &tainted(slow, &name), harmless)
 }
 
-/// `WaveActiveAllTrue(test)` or `__all_sync(mask, test)`, or the test alone, which every lane may answer for itself; and it
-/// compares parts of what is named with zero.
+/// `WaveActiveAllTrue(test)` or `__all_sync(mask, test)`, or the test alone, which every lane may answer for
+/// itself; and it compares parts of the named value with zero.
 fn asks(condition: &[Tok], name: &str) -> bool {
     let text: String = condition.iter().map(|token| token.text.as_str()).collect();
     let name: String = toks(name).into_iter().map(|token| token.text).collect();
@@ -407,8 +407,8 @@ fn assigned_outside(tokens: &[Tok]) -> FxHashSet<String> {
     found
 }
 
-/// Returns where the scope of what is declared at a place ends: with the block around it, or with the statement of whose head it
-/// is a part.
+/// Returns the end of the scope of a declaration at a place: with the block around it, or with the statement
+/// of whose head it is a part.
 fn scope_end(tokens: &[Tok], declared: usize) -> usize {
     let (mut parentheses, mut braces) = (0, 0);
     for at in (0..declared).rev() {

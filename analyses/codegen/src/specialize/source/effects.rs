@@ -59,7 +59,7 @@ impl Effects {
     }
 }
 
-/// A call: what it does, and which arguments it writes.
+/// The effects of a call, and the arguments that it writes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct CallEffects {
     pub effects: Effects,
@@ -78,8 +78,8 @@ impl Source<'_> {
             .collect()
     }
 
-    /// The functions that a name means, but for declarations of the language's own library: headers declare what the tables of
-    /// intrinsics know better.
+    /// The functions that a name means, but for declarations of the language's own library: the tables of
+    /// intrinsics know better than declarations in headers.
     pub(super) fn unit_functions(&self, name: &Name) -> Vec<Arc<ParsedItem>> {
         let found = self.functions(name);
         let declared = |item: &Arc<ParsedItem>| matches!(&item.kind, ItemKind::Function(function) if !matches!(function.body, FunctionBody::Block(_)));
@@ -212,7 +212,7 @@ impl Source<'_> {
         out
     }
 
-    /// An operator whose operand is an object of a class of the unit: there is none but what the unit defines.
+    /// An operator whose operand is an object of a class of the unit: the unit must define it.
     fn calls_operator(&self, names: &Names, e: &Expr) -> bool {
         let is_object = |e: &Expr| match self.type_of_expr(names, e, 0) {
             Ty::Other(ty) => self.structure(&ty).is_some(),
@@ -567,7 +567,7 @@ fn is_address(e: &Expr) -> bool {
     )
 }
 
-/// `__all_sync(__activemask(), ...)`: asks whoever is there.
+/// `__all_sync(__activemask(), ...)`: asks the lanes that are present.
 fn votes_among_the_active(word: &str, arguments: &[Expr]) -> bool {
     word == "__all_sync"
         && matches!(

@@ -82,8 +82,8 @@ pub fn estimate(
     model
 }
 
-/// Executions of the slow path's blocks where what is tested is zero: its own tests of that are decided there, and what
-/// they skip is no gain. Blocks outside of it are as in `weights`.
+/// The executions of the slow path's blocks if the tested value is zero: its own tests of that value are
+/// decided there, and the code that they skip is no gain. Blocks outside of it are as in `weights`.
 fn original(
     function: &Function,
     parts: Parts,

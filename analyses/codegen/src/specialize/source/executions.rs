@@ -151,7 +151,7 @@ impl Aligned {
         }
     }
 
-    /// Returns where what begins here began before.
+    /// Returns the place at which the text that begins here began before.
     fn before(&self, at: u32) -> Option<u32> {
         match at.checked_sub(self.start) {
             None => Some(at),

@@ -114,7 +114,7 @@ impl Node<'_> {
         }
     }
 
-    /// The zero decides what is written here: the author tests it already.
+    /// The zero decides a condition in the text: the author tests it already.
     pub(super) fn guarded(&self) -> bool {
         match &self.kind {
             NodeKind::If {
@@ -168,7 +168,8 @@ impl Node<'_> {
         }
     }
 
-    /// Work of the statement as written, where the zero is: what it keeps from running there is no work.
+    /// Work of the statement as written, where the zero is: statements that it keeps from running are no
+    /// work.
     pub(super) fn original_cost(&self) -> u32 {
         match &self.kind {
             NodeKind::If {

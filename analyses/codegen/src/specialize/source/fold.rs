@@ -335,7 +335,7 @@ impl Folder<'_> {
         }
     }
 
-    /// Returns what is called: a name, or the resource before a method.
+    /// Returns the callee: a name, or the resource before a method.
     fn callee(&self, env: &Env, e: &Expr, depth: u32) -> Out {
         match &e.kind {
             ExprKind::Member { base, .. } => {

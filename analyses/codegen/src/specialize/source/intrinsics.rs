@@ -328,7 +328,7 @@ pub(super) enum Folded {
     Argument(usize),
 }
 
-/// `free`: zero times anything is zero. Only what holds for every value of the arguments that are not known.
+/// `free`: zero times anything is zero. Only results that hold for every value of the unknown arguments.
 pub(super) fn fold(word: &str, arguments: &[Abs], free: bool) -> Folded {
     let is = |at: usize, number: f64| {
         arguments

@@ -157,7 +157,7 @@ impl Source<'_> {
         self.begins_line(brace)
     }
 
-    /// A branch in place of the whole statement: without its braces unless they are needed for what it declares.
+    /// A branch in place of the whole statement: without its braces unless its declarations need them.
     pub(super) fn unwrapped(&self, chosen: &Stmt, edits: &[Edit], whole: Span) -> Option<String> {
         let StmtKind::Block(block) = &chosen.kind else {
             return self.edited(chosen.span, edits);

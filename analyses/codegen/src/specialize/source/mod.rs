@@ -89,9 +89,10 @@ pub struct Settings {
     pub absorb: bool,
     /// CUDA: whole warps arrive together, so that the full mask may be named.
     pub whole_warps: bool,
-    /// All lanes of a warp hold the same value: a plain branch does what a vote would.
+    /// All lanes of a warp hold the same value: a plain branch has the effect of a vote.
     pub uniform: bool,
-    /// Each lane chooses for itself, by a plain branch; nothing in the region may depend on who else is there.
+    /// Each lane chooses for itself, by a plain branch; nothing in the region may depend on the other lanes
+    /// present.
     pub each_lane: bool,
 }
 
@@ -330,7 +331,7 @@ pub fn rewritten(text: &str, edits: &[(Span, String)]) -> Option<String> {
     Some(out)
 }
 
-/// A call by this name can be left out: what the checker is told of the language and the unit.
+/// A call by this name can be left out: a fact about the language and the unit that the checker is given.
 #[must_use]
 pub fn harmless(source: &Source<'_>, name: &str) -> bool {
     let ident = Ident {

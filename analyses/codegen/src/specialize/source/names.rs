@@ -39,7 +39,7 @@ pub(crate) struct Names {
     pub places: Vec<(Span, VarId)>,
 }
 
-/// Deepest nesting that is followed; what is deeper has no variables.
+/// Deepest nesting that is followed; deeper scopes have no variables.
 const DEPTH: u32 = 256;
 
 impl Names {
@@ -284,7 +284,7 @@ impl Walk {
         });
     }
 
-    /// Statements with a head open a scope for what it declares.
+    /// Statements with a head open a scope for its declarations.
     fn scopes_around(&mut self, kind: &StmtKind, inside: impl FnOnce(&mut Self)) {
         let opens = matches!(
             kind,

@@ -12,7 +12,7 @@ pub(super) type Live = FxHashSet<VarId>;
 /// The needed variables, from the last statement to the first.
 #[derive(Debug, Default)]
 pub(super) struct Backward {
-    /// Named by what remains.
+    /// The variables named by the remaining statements.
     mentioned: Live,
     breaks: Vec<Live>,
     continues: Vec<Live>,
@@ -28,7 +28,7 @@ impl Backward {
         }
     }
 
-    /// Marks what is dead before `live`, which becomes what is needed before the node.
+    /// Marks dead statements before `live`, which becomes the set needed before the node.
     pub(super) fn node(&mut self, node: &mut Node<'_>, live: &mut Live) {
         match &mut node.kind {
             NodeKind::Simple(simple) => node.dead = self.simple(simple, live),

@@ -90,7 +90,7 @@ fn factor<'s>(e: &'s Expr, found: &mut Vec<&'s Expr>) {
     }
 }
 
-/// A number that can be computed once more with nobody noticing.
+/// A number that can be computed once more without any effect.
 fn testable(source: &Source<'_>, names: &Names, e: &Expr) -> bool {
     let effects = source.effects(names, e);
     let text = source.slice(e.span);

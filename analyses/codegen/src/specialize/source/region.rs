@@ -345,7 +345,7 @@ pub fn version(
     Ok(Version { absorbs, ..version })
 }
 
-/// Returns what is compared with zero.
+/// Returns the expression that is compared with zero.
 fn condition(source: &Source<'_>, name: &str, ty: &Ty) -> Option<String> {
     let (base, shape) = ty.number()?;
     let zero = source.literal(&Ty::scalar(base), 0.0, true)?.0;
@@ -515,7 +515,7 @@ impl Around<'_> {
         live
     }
 
-    /// Everything declared before the block: what a jump out of the region may need.
+    /// Everything declared before the block: the names that a jump out of the region may need.
     fn outside(&self) -> Live {
         (0..self.names.variables.len() as u32).map(VarId).collect()
     }

@@ -152,7 +152,7 @@ fn at_mark(text: &str, lines: &[Line<'_>], mark: usize, name: &str) -> Option<Re
     })
 }
 
-/// The token that closes what `at` opens.
+/// The token that closes the bracket at `at`.
 fn matching(tokens: &[RawToken], at: usize, open: TokenKind, close: TokenKind) -> Option<usize> {
     let mut depth = 0usize;
     for (number, token) in tokens.iter().enumerate().skip(at) {

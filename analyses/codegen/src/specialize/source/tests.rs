@@ -416,7 +416,8 @@ fn arguments_that_calls_write_are_not_zero_any_more() {
     }
 }
 
-/// An argument that an intrinsic writes may be memory that others see: the call stays, whatever becomes of its result.
+/// An argument that an intrinsic writes may be memory that others see: the call stays, whatever happens to
+/// its result.
 #[test]
 fn calls_that_write_memory_stay() {
     let hlsl =

@@ -139,7 +139,7 @@ fn builtin(word: &str, language: Language) -> Option<Base> {
 }
 
 impl Source<'_> {
-    /// Returns what a written type is.
+    /// Returns the type that a text denotes.
     pub(super) fn type_of(&self, ty: &Type) -> Ty {
         let mut ty = ty.clone();
         for _ in 0..8 {

@@ -50,7 +50,8 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Returns what is set on the way from the beginning of `body` to the place; `None`: it is not in it.
+    /// Returns the variables that are set on the way from the beginning of `body` to the place; `None`: it is
+    /// not in it.
     fn way(&self, body: &Block, block: Span, before: usize, depth: u32) -> Option<u32> {
         if depth == 0 {
             return None;

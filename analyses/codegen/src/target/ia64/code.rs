@@ -9,7 +9,7 @@ pub type Operand = mir::Operand<Ia64>;
 pub type Operation = mir::Operation<Ia64>;
 pub type Block = mir::Block<Ia64>;
 pub type Function = mir::Function<Ia64>;
-/// An iteration of a loop under predicates, and what executes in front of a loop that was turned.
+/// An iteration of a loop under predicates, and the code in front of a loop that was turned.
 pub type Body = crate::predicate::Body<Ia64>;
 pub type Entry = crate::predicate::Entry<Ia64>;
 pub type Allocation = crate::allocate::Allocation<Ia64>;

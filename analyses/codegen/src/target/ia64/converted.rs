@@ -28,7 +28,8 @@ pub enum Violation {
     Memory(Vec<bool>),
 }
 
-/// Checks that `after` does from the head to the join what `before` does; returns the paths that were compared.
+/// Checks that `after` has the same effects as `before` from the head to the join; returns the paths that
+/// were compared.
 ///
 /// # Errors
 /// The first difference.

@@ -20,7 +20,8 @@ const ADDRESS: usize = 8;
 /// Zeros that are skipped rather than written.
 const SKIPPED: usize = 64;
 
-/// Returns what a function without code defines and can't be written: mostly for want of a known initial value.
+/// Returns the definitions of a function without code that can't be written, mostly for lack of a known
+/// initial value.
 pub(super) fn unknown(function: &Function) -> Vec<Refused> {
     let symbols = function.symbols.values();
     let defined = symbols.filter(|symbol| symbol.definition.linkage != Linkage::Elsewhere);

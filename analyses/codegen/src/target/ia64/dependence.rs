@@ -84,9 +84,9 @@ struct Builder<'a> {
     out: Vec<Dependence>,
 }
 
-/// Returns what instructions do to each other when they execute in this order: all dependences through registers and
-/// memory that are not implied by a write that happens for certain between the two. Sorted by `to`, then `from`; one
-/// pair may depend in several ways. `exclusions` are those that the author promises, by place.
+/// Returns the dependences between instructions that execute in this order: all those through registers and
+/// memory that are not implied by a write that happens for certain between the two. Sorted by `to`, then
+/// `from`; one pair may depend in several ways. `exclusions` are those that the author promises, by place.
 #[must_use]
 pub fn data_dependences(block: &[&Inst], promises: &[Promise]) -> Vec<Dependence> {
     let mut promises = promises.iter().peekable();
@@ -139,7 +139,8 @@ pub fn data_dependences(block: &[&Inst], promises: &[Promise]) -> Vec<Dependence
     out
 }
 
-/// Branches stand behind everything, in their order; what begins a group, in front of what follows.
+/// Branches stand behind everything, in their order; an instruction that begins a group, in front of the
+/// following ones.
 #[must_use]
 pub fn control_dependences(block: &[&Inst]) -> Vec<Dependence> {
     let orders = |inst: &Inst| inst.ends_block() || inst.first;
@@ -319,15 +320,17 @@ impl Builder<'_> {
         }
     }
 
-    /// Registers that rotate have other names from here on: nothing is known of what these now name.
+    /// Registers that rotate have other names from here on: nothing is known of the registers that these now
+    /// name.
     fn renamed(&mut self) {
         self.relations.renamed();
         self.addresses.retain(|register, _| register.number < 32);
     }
 }
 
-/// Returns true if `to` sees what `from` writes in its own group: a branch an integer compare and moves to branch
-/// registers and predicates, all the frame of `alloc`, and what an advanced load left behind that its check confirms.
+/// Returns true if `to` sees the writes of `from` in its own group: a branch an integer compare and moves to
+/// branch registers and predicates, all the frame of `alloc`, and the result of an advanced load that its
+/// check confirms.
 pub(crate) fn read_in_group(from: &Inst, to: &Inst, register: Reg) -> bool {
     let guard = qualifies(to, register);
     let jumps = to.branch.is_some_and(|kind| kind != Branch::Check);

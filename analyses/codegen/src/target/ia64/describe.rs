@@ -17,7 +17,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// Returns what `inst` calls `register`.
+    /// Returns the virtual register for which `register` stands in `inst`.
     #[must_use]
     pub fn virtual_register(&self, register: Reg) -> Option<Virtual> {
         let found = self.stand_ins.iter().find(|(reg, _)| *reg == register);
@@ -31,7 +31,7 @@ impl Described {
     }
 }
 
-/// Returns what the operation does.
+/// Returns the description of the operation.
 #[must_use]
 pub fn describe(function: &Function, operation: &Operation) -> Described {
     let mut stand_ins: Vec<(Reg, Virtual)> = Vec::new();
@@ -65,7 +65,7 @@ pub fn describe(function: &Function, operation: &Operation) -> Described {
     }
 }
 
-/// Returns what the operation does with the registers that its virtual ones have.
+/// Returns the description of the operation with the registers that its virtual ones have.
 ///
 /// # Errors
 /// Nothing is known of it.

@@ -44,7 +44,8 @@ const MOST: u64 = 1 << 24;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
-    /// Gives what the IR leaves open (division by zero, conversions out of range) the reference interpreter's values.
+    /// Gives results that the IR leaves open (division by zero, conversions out of range) the reference
+    /// interpreter's values.
     pub total: bool,
     /// Narrow sums wrap even where the program promises that they do not.
     pub wraps: bool,
@@ -61,8 +62,8 @@ pub struct Options {
     pub convert: bool,
     /// Explicit bundles; else one instruction a group, for the assembler to pack.
     pub bundles: bool,
-    /// The bundles of each block are checked by what the instruction set says of its instructions; a block whose bundles are
-    /// found wrong is one instruction a group. Where there are debug assertions that panics.
+    /// The bundles of each block are checked by the instruction set's table; a block whose bundles are found
+    /// wrong is one instruction a group. With debug assertions, that panics.
     pub checked: bool,
     /// Subsets that are looked at in each block.
     pub decisions: usize,

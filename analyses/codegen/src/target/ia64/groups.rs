@@ -289,7 +289,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `strict`: with what only an author who knows the addresses may put into one group.
+    /// `strict`: including accesses that only an author who knows the addresses may put into one group.
     fn conflicts(
         &self,
         marks: &Marks,

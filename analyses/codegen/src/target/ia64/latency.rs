@@ -7,7 +7,7 @@ use crate::machine::schema::Issue;
 use isa::ia64::{Branch, Class, File, Inst, Reg};
 
 impl Epic {
-    /// Returns what issues in one cycle.
+    /// Returns the rules of issue within one cycle.
     #[must_use]
     pub fn width(&self) -> Width {
         Width {

@@ -24,7 +24,8 @@ use std::ops::Range;
 /// The choices for the layout of a file.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
-    /// Subsets that are looked at in each block; `None`: only what is decided is put into bundles.
+    /// Subsets that are looked at in each block; `None`: only blocks with decided cycles are put into
+    /// bundles.
     pub(super) decisions: Option<usize>,
     pub(super) checked: bool,
 }

@@ -207,7 +207,7 @@ fn beyond(out: &mut Listing, stacked: Stacked) {
     }
 }
 
-/// A function with several frames has them on several ways: what the largest holds is not told.
+/// A function with several frames has them on several ways: registers within the largest are not reported.
 fn within_frames(out: &mut Listing, function: usize, largest: &mut Option<u32>) {
     let largest = largest.take();
     let mut index = 0;
@@ -293,7 +293,7 @@ fn predicates(arguments: &[Argument], names: &Names) -> Vec<u8> {
 }
 
 impl Listing {
-    /// Returns what instructions of a region do to each other, numbered from its start.
+    /// Returns the dependences between instructions of a region, numbered from its start.
     #[must_use]
     pub fn region_dependences(&self, region: &Range<u32>) -> Vec<Dependence> {
         let items = &self.items[region.start as usize..region.end as usize];

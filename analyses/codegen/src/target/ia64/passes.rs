@@ -10,7 +10,7 @@ use crate::mir::{
 };
 use isa::ia64::{Class, Completer, File, Ia64, Mnemonic, Opcode, Parallel, Reg};
 
-/// Registers that may be used at most, of each file; for trying out what happens when they run out.
+/// The most registers of each file that may be used; for tests of shortage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     pub general: u32,

@@ -22,7 +22,8 @@ pub enum Field {
     Between(i64, i64),
     /// These, in ascending order.
     OneOf(&'static [i64]),
-    /// A number of an unsigned comparison: what compares as its extension to so many bits, less one where `below`.
+    /// A number of an unsigned comparison: one that compares as its extension to so many bits, less one where
+    /// `below`.
     Unsigned {
         bits: u32,
         below: bool,

@@ -111,7 +111,7 @@ impl Relations {
         one.0 != 0 && self.implications(one, 0).contains(&other)
     }
 
-    /// Itself, and what is true where it is.
+    /// The predicate itself, and those that are true where it is.
     fn implications(&self, one: Guard, since: u32) -> Vec<Guard> {
         let mut out = vec![one];
         let mut at = 0;
@@ -132,7 +132,7 @@ impl Relations {
         self.exclusive.entry(other).or_default().push((one, labels));
     }
 
-    /// Takes in what the author says.
+    /// Takes in the author's statements.
     pub(crate) fn promised(&mut self, promise: &Promise) {
         let numbers = &promise.predicates;
         match promise.kind {
@@ -188,8 +188,8 @@ impl Relations {
         self.written[16..].iter_mut().for_each(|count| *count += 1);
     }
 
-    /// Takes in what the instruction writes. Two targets of one compare exclude each other where they are written for
-    /// certain, and stay so when both are written again.
+    /// Takes in the writes of the instruction. Two targets of one compare exclude each other where they are
+    /// written for certain, and stay so when both are written again.
     pub(crate) fn wrote(&mut self, inst: &Inst) {
         let targets: Vec<(u8, Parallel, bool)> = inst
             .defs

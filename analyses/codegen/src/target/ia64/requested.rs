@@ -59,8 +59,8 @@ impl Asked {
     }
 }
 
-/// Returns what is wanted of a loop with operations at these places; `common`: what is wanted of loops that ask for
-/// nothing.
+/// Returns the request for a loop with operations at these places; `common`: the one for loops without
+/// requests.
 pub(super) fn request(
     loops: &[SourceLoop],
     places: &[Loc],

@@ -129,7 +129,7 @@ impl Load {
         *self.of_type(kind.ty) += 1;
         self.ports[kind.port as usize] += 1;
     }
-    /// Takes out what was added.
+    /// Takes out an operation that was added.
     pub fn remove(&mut self, kind: Kind) {
         *self.of_type(kind.ty) -= 1;
         self.ports[kind.port as usize] -= 1;
@@ -488,7 +488,7 @@ impl Rows {
             .collect()
     }
 
-    /// Returns what is wanted of each kind of unit by all operations of an iteration, the shortest first.
+    /// Returns the demand of all operations of an iteration on each kind of unit, the shortest first.
     #[must_use]
     pub fn shortages(&self, all: &Load) -> Vec<Shortage> {
         let most = |of: &dyn Fn(&Pattern) -> u32| self.patterns.iter().map(of).max().unwrap_or(1);

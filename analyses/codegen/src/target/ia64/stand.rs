@@ -75,8 +75,8 @@ impl Listing {
 }
 
 impl Listing {
-    /// Returns true if the group of an item could be one with the group in front of it: by the rules of groups and by
-    /// what issues in a cycle, each counted from its stop to its stop, which other blocks may hold.
+    /// Returns true if the group of an item could be one with the group in front of it: by the rules of
+    /// groups and by those of issue, each counted from its stop to its stop, which other blocks may hold.
     fn joins(&self, rules: &Groups, item: u32, machine: &Epic) -> bool {
         let group = self.items[item as usize].group;
         let both = |item: &Item| matches!(group.checked_sub(item.group), Some(0 | 1));
@@ -151,8 +151,8 @@ pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -
     out
 }
 
-/// Returns true if a later group would wait a cycle longer if the first issued a cycle earlier: for what does not move
-/// with it.
+/// Returns true if a later group would wait a cycle longer if the first issued a cycle earlier: for an
+/// instruction that does not move with it.
 fn absorbed(groups: &[Group]) -> bool {
     let first = groups.first().map_or(0, |group| group.items.start);
     let mut waiting = groups.iter().filter(|group| group.waits > 0);

@@ -9,7 +9,7 @@
 use smol_str::{SmolStr, format_smolstr};
 use syntax::ia64::names::Names;
 
-/// Characters that have no place in a name become points; what begins with a digit gets one in front.
+/// Characters that have no place in a name become points; a name that begins with a digit gets one in front.
 #[must_use]
 pub(crate) fn plain(name: &str) -> SmolStr {
     let fits = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$');

@@ -327,7 +327,7 @@ impl<'f> Emitter<'f> {
         self.raw(format_args!("\t{guard}{instruction};"));
         self.guard = guard;
     }
-    /// Prints one instruction without the guard: for what an operation needs besides.
+    /// Prints one instruction without the guard: for auxiliary instructions of an operation.
     pub(super) fn plain(&mut self, instruction: impl std::fmt::Display) {
         self.raw(format_args!("\t{instruction};"));
     }
@@ -586,7 +586,7 @@ pub(super) fn function_name(module: &Module, number: usize) -> String {
     name
 }
 
-/// The declaration of what a function returns: several values are the members of one structure, as C has it.
+/// The declaration of a function's results: several values are the members of one structure, as C has it.
 pub(super) fn returned(types: &[Type], name: &str) -> String {
     match types {
         [only] => passed(*only, name),

@@ -85,7 +85,7 @@ impl Target<'_> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Code {
     pub text: String,
-    /// Lines of the text, from 0, with what they come from; ascending in each function.
+    /// Lines of the text, from 0, with their origins; ascending in each function.
     pub places: Vec<(u32, Loc)>,
     /// Functions that other modules define.
     pub externals: Vec<SmolStr>,

@@ -28,7 +28,7 @@ fn memory(outcome: &Outcome) -> Vec<&BufferAfter> {
     buffers
 }
 
-/// The first difference of what two runs leave.
+/// The first difference between the results of two runs.
 fn difference(before: &Outcome, after: &Outcome, text: &str) -> Option<String> {
     if before.error.is_some() != after.error.is_some() {
         return Some(format!("{:?}, then {:?}", before.error, after.error));

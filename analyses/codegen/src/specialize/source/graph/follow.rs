@@ -225,7 +225,8 @@ fn follow(
     Some(nodes)
 }
 
-/// Whole ways of pieces: at each inner loop what comes in goes on with what comes out, in some order.
+/// Whole ways of pieces: at each inner loop, the pieces that come in go on with those that come out, in some
+/// order.
 fn joined(graph: &Graph, pieces: Vec<Piece>) -> Option<Ways> {
     let mut out = Ways {
         paths: Vec::new(),

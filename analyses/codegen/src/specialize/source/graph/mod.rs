@@ -155,7 +155,7 @@ impl Builder<'_> {
         self.graph.successors[from].push(to);
     }
 
-    /// Leads what is open to a node.
+    /// Leads the open ends to a node.
     fn close(&mut self, to: usize) {
         for from in std::mem::take(&mut self.open) {
             self.edge(from, to);
@@ -173,7 +173,7 @@ impl Builder<'_> {
         })
     }
 
-    /// A node behind what is open, with a join in front of it where several ways meet.
+    /// A node behind the open ends, with a join in front of it where several ways meet.
     fn append(&mut self, node: Node) -> usize {
         if self.open.len() > 1 {
             let join = self.blank(node.entry, node.block);
@@ -423,7 +423,7 @@ impl Builder<'_> {
         kind
     }
 
-    /// A declaration calls constructors, and what it declares destructors where its block ends.
+    /// A declaration calls constructors, and its objects call destructors where the block ends.
     fn makes_object(&self, stmt: &Stmt) -> bool {
         let StmtKind::Declaration(declaration) = &stmt.kind else {
             return false;
@@ -432,8 +432,8 @@ impl Builder<'_> {
         all.any(|declarator| self.source.has_constructors(&declarator.ty))
     }
 
-    /// Adds what constructors change: memory, and the variables that are passed to them. Those out of sight change memory where
-    /// something is passed to them.
+    /// Adds the effects of constructors: memory, and the variables that are passed to them. Those out of
+    /// sight change memory where something is passed to them.
     fn add_constructors(&self, stmt: &Stmt, kind: &mut NodeKind) {
         if let StmtKind::Declaration(declaration) = &stmt.kind {
             kind.changes_operand |= self.subject.memory && self.makes_object(stmt);
@@ -516,7 +516,7 @@ impl Builder<'_> {
         places.any(|(place, of)| Some(*of) == self.subject.id && holds(text, *place))
     }
 
-    /// Adds what an expression changes, without those below it.
+    /// Adds the effects of an expression, without those below it.
     fn add_expression(&self, e: &Expr, kind: &mut NodeKind) {
         stores(self.source, self.names, e, &mut |id| {
             kind.changes_operand |= self.subject.operands.contains(&id);

@@ -29,7 +29,7 @@ pub(in super::super) struct Reads {
     pub(in super::super) variables: Vec<VarId>,
     /// Names that mean no variable of the function.
     pub(in super::super) others: Vec<SmolStr>,
-    /// Loads from memory that nobody writes while the kernel runs.
+    /// Loads from memory that is not written while the kernel runs.
     pub(in super::super) loads: u32,
     /// True if it divides.
     pub(in super::super) divides: bool,
@@ -53,7 +53,7 @@ pub(super) struct Hidden {
 /// The special values of CUDA, which a kernel does not keep in memory.
 const SPECIAL: [&str; 5] = ["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];
 
-/// Classes of HLSL whose objects nobody writes.
+/// The classes of HLSL whose objects are never written.
 const READ_ONLY: [&str; 5] = [
     "StructuredBuffer",
     "ByteAddressBuffer",
@@ -261,7 +261,7 @@ impl Scene<'_> {
         }
     }
 
-    /// `&p[i]`, `p + i`: what an address is computed from.
+    /// The operands from which an address is computed: `&p[i]`, `p + i`.
     fn address(
         &self,
         definition: &Definition<'_>,
@@ -529,7 +529,7 @@ pub(super) fn is_constant(e: &Expr) -> bool {
     }
 }
 
-/// A pointer to what nobody writes: `const T* __restrict__`.
+/// A pointer to memory that nobody writes: `const T* __restrict__`.
 fn unwritten(ty: &Type) -> bool {
     match &ty.kind {
         TypeKind::Pointer(to) => to.is_const && ty.is_restrict,

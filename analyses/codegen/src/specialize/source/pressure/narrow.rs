@@ -235,7 +235,7 @@ fn known_everywhere(scene: &Scene<'_>, wide: &Wide) -> Result<(), Refusal> {
 /// The uses of a variable's places.
 #[derive(Default)]
 struct Found {
-    /// Expressions whose value nobody reads.
+    /// Expressions whose value is not read.
     discarded: FxHashSet<Span>,
     named: FxHashSet<Span>,
     /// Places that need no conversion.
@@ -406,7 +406,8 @@ fn is_alike(scene: &Scene<'_>, wide: &Wide, other: &Expr) -> bool {
     }
 }
 
-/// The expressions of a block whose value nobody reads: statements, steps of loops, all of a list but the last.
+/// The expressions of a block whose value is not read: statements, steps of loops, all of a list but the
+/// last.
 fn discarded(body: &Block, out: &mut FxHashSet<Span>) {
     fn add(e: &Expr, out: &mut FxHashSet<Span>) {
         out.insert(e.span);

@@ -433,7 +433,8 @@ impl<'a> Scene<'a> {
         Err(Refusal::NoVariable)
     }
 
-    /// The end of the text in which what serves the uses is executed: with the loops around them in the definition's block.
+    /// The end of the text in which code that serves the uses is executed: with the loops around them in the
+    /// definition's block.
     pub(in super::super) fn reach(&self, definition: &Definition<'_>, served: &[Served]) -> u32 {
         let mut end = 0;
         for place in served.iter().flat_map(|each| &each.uses) {
@@ -450,14 +451,14 @@ impl<'a> Scene<'a> {
         end
     }
 
-    /// Returns whether a variable takes no register of its own at the peak for what is computed of it: it lives there anyway, or it is
-    /// a parameter.
+    /// Returns whether a variable takes no register of its own at the peak if values are computed from it: it
+    /// lives there anyway, or it is a parameter.
     pub(in super::super) fn is_there(&self, id: VarId) -> bool {
         let variable = self.names.variable(id);
         variable.parameter || self.alive.contains(&variable.declared)
     }
 
-    /// The innermost loop around the peak, with what surrounds its head.
+    /// The innermost loop around the peak, with the surroundings of its head.
     pub(in super::super) fn loop_at_peak(&self) -> Option<&'a Stmt> {
         let mut around = Vec::new();
         let peak = self.placed(self.body, self.peak, &mut around);

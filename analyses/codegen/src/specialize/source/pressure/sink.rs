@@ -203,7 +203,7 @@ fn still(scene: &Scene<'_>, definition: &Definition<'_>, passed: Span) -> Result
     }
 }
 
-/// A statement with the comment behind it, and what to cut so that no empty line is left.
+/// A statement with the comment behind it, and the text to cut so that no empty line is left.
 fn lifted(scene: &Scene<'_>, stmt: Span) -> (Span, String) {
     let source = scene.source;
     match source

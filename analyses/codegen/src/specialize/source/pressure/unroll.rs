@@ -169,7 +169,7 @@ fn whole(scene: &Scene<'_>, span: Span, hlsl: bool) -> Option<Span> {
     }
 }
 
-/// Neither arrays of the function are indexed by what the loop changes, nor derivatives taken.
+/// Neither arrays of the function are indexed by variables that the loop changes, nor derivatives taken.
 fn indexed(scene: &Scene<'_>, stmt: &Stmt) -> Result<(), Refusal> {
     let source = scene.source;
     let changing = assigned(source, &scene.names, stmt);

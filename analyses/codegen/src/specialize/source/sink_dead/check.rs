@@ -56,7 +56,7 @@ pub struct CallEffect {
 /// Knowledge of the unit around a function.
 pub trait Unit {
     fn call(&self, callee: &Expr, arguments: &[Expr]) -> CallEffect;
-    /// Nobody writes what lies behind this address or in this resource while the function runs.
+    /// The memory behind this address or in this resource is not written while the function runs.
     fn is_read_only(&self, base: &Expr) -> bool;
     /// Only the function itself writes this part of a variable, by the variable's name.
     fn is_own(&self, part: &Expr) -> bool;

@@ -68,7 +68,7 @@ pub struct Terms<'a> {
     pub parts_lanes: &'a dyn Fn(Span) -> bool,
 }
 
-/// The edits that move a statement, and what they bring.
+/// The edits that move a statement, and their gain.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     pub name: SmolStr,
@@ -105,11 +105,11 @@ struct Copy {
     hollow: bool,
 }
 
-/// Cycles that a statement takes at least to be moved, and its copies at most, where no profile says what that brings.
+/// The least cycles of a statement that is moved, and the most of its copies, if no profile tells the gain.
 const LEAST_UNPROFILED: f64 = 3.0;
 const MOST_UNPROFILED: usize = 2;
 
-/// The share of executions that a flag must save beyond what goes without it.
+/// The share of executions that a flag must save beyond those saved without it.
 const WORTH: f64 = 0.1;
 
 /// The statement at a place that could be moved.

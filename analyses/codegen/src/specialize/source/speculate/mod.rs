@@ -53,7 +53,7 @@ pub struct Terms<'a> {
     pub most: usize,
 }
 
-/// The edits that evaluate an expression ahead, and what they bring.
+/// The edits that evaluate an expression ahead, and their gain.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// The expression as it is written.
@@ -249,7 +249,7 @@ fn of_expression(scene: &Scene<'_>, e: &Expr, terms: &Terms<'_>) -> Result<Plan,
     })
 }
 
-/// The flow graph of the region with what its nodes do and how often its edges were taken.
+/// The flow graph of the region with the effects of its nodes and the counts of its edges.
 fn problem(graph: &Graph, uses: &[Uses], paths: &[(Vec<usize>, u64)]) -> Problem {
     let mut taken: Vec<Vec<u64>> = graph
         .successors

@@ -38,7 +38,7 @@ pub(super) struct Uses {
     pub(super) local: Local,
     /// The places where the node certainly evaluates the expression before it changes an operand.
     pub(super) places: Vec<Span>,
-    /// A compiler may fuse one of them with what is around it.
+    /// A compiler may fuse one of them with an operation around it.
     pub(super) fused: bool,
 }
 
@@ -192,7 +192,7 @@ impl Wanted {
         })
     }
 
-    /// Returns what the nodes of a graph do with it.
+    /// Returns the effects of a graph's nodes on it.
     pub(super) fn uses(&self, scene: &Scene<'_>, graph: &Graph) -> Vec<Uses> {
         let all = statements(scene.body);
         let nodes = graph.nodes.iter();
@@ -269,7 +269,7 @@ struct Found {
     fused: bool,
 }
 
-/// The statement's only change of an operand is that it assigns what it computes.
+/// The statement's only change of an operand is the assignment of its result.
 fn assigned_last(scene: &Scene<'_>, stmt: &Stmt, e: &Expr, wanted: &Wanted) -> bool {
     let (StmtKind::Expr(_), ExprKind::Assign { left, right, .. }) = (&stmt.kind, &e.kind) else {
         return false;

@@ -42,11 +42,12 @@ pub struct Wait {
 pub enum Choice {
     /// Everything that is ready.
     Eager,
-    /// Only what must issue now.
+    /// Only the instructions that must issue now.
     Lazy,
-    /// Either of the two in each cycle, and what comes for nothing with the latter.
+    /// Either of the two in each cycle, and instructions that come for nothing with the latter.
     EagerLazy,
-    /// Every subset, until what is found is within a loss of the bound that grows with the subsets that were looked at.
+    /// Every subset, until the best found is within a loss of the bound that grows with the subsets that were
+    /// looked at.
     AllowedLoss,
     /// Every subset.
     All,
@@ -164,7 +165,7 @@ pub enum Violation {
     /// Cycles do not ascend, or an end is not where the next group starts.
     Order(usize),
     Wait(Wait),
-    /// Slots are not what the groups take.
+    /// The slots are not those that the groups take.
     Slots,
 }
 

@@ -135,7 +135,8 @@ struct Stand {
 }
 
 impl<'a> Region<'a> {
-    /// The region of these instructions. `promises`: what the author says of predicates, by instruction.
+    /// The region of these instructions. `promises`: the author's statements about predicates, by
+    /// instruction.
     #[must_use]
     pub fn new(insts: Vec<&'a Inst>, promises: &[Promise]) -> Region<'a> {
         Region {
@@ -145,7 +146,7 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// Checks what a block became.
+    /// Checks the packed form of a block.
     ///
     /// # Errors
     /// The first fault that is found.

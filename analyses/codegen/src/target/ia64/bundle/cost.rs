@@ -131,7 +131,7 @@ pub enum Filler {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packed {
     pub shape: Shape,
-    /// The first slot of the group, and what fills the group's slots from there.
+    /// The first slot of the group, and the fillers of the group's slots from there.
     pub from: u32,
     pub fillers: Vec<Filler>,
 }
@@ -192,7 +192,7 @@ pub fn pack(counts: Counts, start: Edge, end: Edge) -> Option<Vec<Packed>> {
     (left == Counts::default()).then_some(out)
 }
 
-/// Fills slots with what must stand there, then with what may.
+/// Fills slots with the instructions that must stand there, then with those that may.
 fn fill(left: &mut Counts, slots: &[Slot]) -> Vec<Filler> {
     let take = |count: &mut u32| match count.checked_sub(1) {
         Some(less) => {

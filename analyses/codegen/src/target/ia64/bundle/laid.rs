@@ -26,7 +26,7 @@ pub enum Laid {
 }
 
 impl Laid {
-    /// A block whose every instruction is a group of its own: right whatever the instructions do.
+    /// A block whose every instruction is a group of its own: correct whatever the instructions are.
     #[must_use]
     pub fn one_by_one(instructions: usize) -> Vec<Laid> {
         (0..instructions).map(|at| Laid::Alone(at, true)).collect()

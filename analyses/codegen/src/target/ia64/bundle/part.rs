@@ -20,7 +20,7 @@ pub(super) fn members(mut set: Set) -> impl Iterator<Item = u32> {
 pub(super) struct Inner {
     pub(super) types: Vec<Type>,
     pub(super) graph: Graph,
-    /// First cycles from outside, and with what is inside.
+    /// The first cycles as required from outside, and those with the dependences inside.
     pub(super) release: Vec<u32>,
     pub(super) early: Vec<u32>,
     pub(super) start: Edge,
@@ -116,7 +116,7 @@ pub(super) fn split(graph: &Graph, largest: usize) -> Vec<Vec<u32>> {
     parts
 }
 
-/// A part as a block, with the first cycle in which it may issue: behind what was packed before.
+/// A part as a block, with the first cycle in which it may issue: behind the parts packed before.
 pub(super) fn part_of(block: &Block, part: &[u32], before: &Packing) -> Inner {
     let number = |i: u32| part.binary_search(&i).ok().map(|at| at as u32);
     let edges = block.edges.iter().filter_map(|wait| {

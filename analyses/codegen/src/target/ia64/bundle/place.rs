@@ -41,7 +41,7 @@ pub fn place(
 }
 
 /// The same for a group of which `accept` takes the placement: the bundles that issue together. `alike`
-/// tells apart what is of one type, and is not the same to `accept`.
+/// distinguishes instructions of one type that are not the same to `accept`.
 #[must_use]
 pub fn place_so(
     types: &[Type],
@@ -150,7 +150,7 @@ const fn fits(ty: Type, slot: Slot) -> bool {
 /// The instructions in the slots of a bundle, or of a part of one.
 type Slots = SmallVec<[Option<u32>; 3]>;
 
-/// A bundle, and what is placed with it.
+/// A bundle and the instructions placed with it.
 type Way = (Shape, u64, Slots);
 
 impl Search<'_> {

@@ -68,7 +68,7 @@ impl Tried {
     }
 }
 
-/// Returns what may be left behind these slots, and whether a branch has come.
+/// Returns the counts that may be left behind these slots, and whether a branch has come.
 fn fillings(left: Counts, branched: bool, slots: &[Slot]) -> Vec<(Counts, bool)> {
     let Some((slot, rest)) = slots.split_first() else {
         return vec![(left, branched)];

@@ -32,7 +32,7 @@ pub(super) struct Insertions {
     pub rewritten: BTreeMap<usize, String>,
 }
 
-/// Collects what is inserted.
+/// Collects insertions.
 pub(super) struct Inserter<'a> {
     pub places: &'a Places<'a>,
     pub registers: &'a Registers,
@@ -179,7 +179,8 @@ impl<'a> Inserter<'a> {
         self.out
     }
 
-    /// Calls in front of other instructions of their bundle, which what returns from the call skips: the call goes behind them.
+    /// Calls in front of other instructions of their bundle, which a return from the call would skip: the
+    /// call goes behind them.
     ///
     /// # Errors
     /// One of them is a branch.

@@ -57,7 +57,7 @@ use syntax::ia64::Document;
 use syntax::ia64::names::Names;
 use write::{Changed, write};
 
-/// The name of the table that says what each counter counts.
+/// The name of the table that gives the meaning of each counter.
 pub const TABLE: &str = "__lockstep_probes";
 
 /// The kind of event that is counted.
@@ -314,8 +314,8 @@ fn apply(source: Source<'_>, function: &mut Function, edits: Vec<(usize, registe
     }
 }
 
-/// The counters and the table of what they count: function, counter, line and line that control goes to (0 out of it, or where the
-/// function as a whole is counted), 4 bytes each.
+/// The counters and the table of their meanings: function, counter, line and line that control goes to (0 out
+/// of it, or where the function as a whole is counted), 4 bytes each.
 fn data(out: &mut Instrumented) {
     let mut text = String::new();
     let _ = writeln!(

@@ -13,7 +13,7 @@ use isa::ia64::Branch;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Spot {
     pub step: usize,
-    /// The order of what is inserted in front of one step.
+    /// The order of insertions in front of one step.
     pub order: Order,
 }
 

@@ -152,7 +152,8 @@ fn saved(function: &Function, named: &dyn Fn(Reg) -> bool) -> Result<Saved, Refu
 /// Edits of a function's text as byte ranges of the source and the new text of each.
 pub(super) type Edits = Vec<(std::ops::Range<usize>, String)>;
 
-/// The registers of the outputs under numbers that are higher by what is put in front of them.
+/// The registers of the outputs under numbers that are higher by the number of registers put in front of
+/// them.
 ///
 /// # Errors
 /// A name of the file stands for one of them.

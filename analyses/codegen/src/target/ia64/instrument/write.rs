@@ -30,7 +30,7 @@ use std::fmt::Write;
 /// Subsets that the packer looks at in each block.
 const DECISIONS: usize = 2_000;
 
-/// A line of what a function becomes.
+/// A line of a rewritten function.
 enum Line {
     /// A step of the function that is no instruction; its text.
     Kept(String),
@@ -48,7 +48,7 @@ pub(super) struct Changed {
     pub insertions: Insertions,
 }
 
-/// The text of a file with these functions, in order, and the slots of nops in what was packed anew.
+/// The text of a file with these functions, in order, and the slots of nops in newly packed blocks.
 pub(super) fn write(source: Source<'_>, all: &[Changed], machine: &Epic) -> String {
     let lines: Vec<Vec<Line>> = all.iter().map(|changed| merged(source, changed)).collect();
     let plain = unpacked(source, all, &lines);
@@ -90,7 +90,7 @@ fn items_within(source: Source<'_>, range: std::ops::Range<usize>) -> usize {
     before(range.end) - before(range.start)
 }
 
-/// The steps and what is inserted in front of them.
+/// The steps and the insertions in front of them.
 fn merged(source: Source<'_>, changed: &Changed) -> Vec<Line> {
     let Changed {
         function,
@@ -449,7 +449,8 @@ impl Printer<'_> {
     }
 }
 
-/// Packing leaves nops out: what names one names the next instruction, and what is written beside it stands there.
+/// Packing leaves nops out: a label of one names the next instruction, and the comment beside it stands
+/// there.
 fn without_nops_named(codes: &[&Code]) -> Vec<Code> {
     let mut out: Vec<Code> = codes.iter().map(|&code| code.clone()).collect();
     for at in 0..out.len() {

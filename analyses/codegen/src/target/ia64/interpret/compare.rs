@@ -7,7 +7,7 @@ use super::value::{Value, mix};
 use crate::target::ia64::code::{Function, Operand, Operation};
 use isa::ia64::{Completer, Opcode};
 
-/// A comparison as a number, and whether what is asked is its opposite.
+/// A comparison as a number, and whether its opposite is in question.
 struct Asked {
     term: u64,
     not: bool,
@@ -80,7 +80,7 @@ fn floats(completer: Completer, one: u64, other: u64) -> Asked {
 }
 
 impl Asked {
-    /// Returns true if it is so, without what is asked being its opposite.
+    /// Returns true if it is so, and its opposite is not in question.
     fn is_true(&self, state: &mut State, place: u64) -> bool {
         match &mut state.truth {
             Truth::Decided(decisions) if !self.known => decisions.is_true(self.term, place),

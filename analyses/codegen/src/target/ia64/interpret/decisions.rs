@@ -60,7 +60,7 @@ impl Decisions {
         truth
     }
 
-    /// The script that comes next when all are tried in order, each as long as what was met.
+    /// The script that comes next when all are tried in order, each as long as the decisions met.
     pub(crate) fn next_script(&self) -> Option<Vec<bool>> {
         let last = self.met.iter().rposition(|&one| !one)?;
         let mut script = self.met[..last].to_vec();

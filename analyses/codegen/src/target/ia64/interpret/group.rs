@@ -96,8 +96,8 @@ impl Writer {
         }
     }
 
-    /// Branches see predicates of integer compares and branch registers of their own group; what a check load confirms was
-    /// there before.
+    /// Branches see predicates of integer compares and branch registers of their own group; the value that a
+    /// check load confirms was there before.
     fn may_be_read(&self, reader: &Inst, register: Reg, guards: bool) -> bool {
         let jumps = reader.unit == Some(Type::B);
         match self.class {

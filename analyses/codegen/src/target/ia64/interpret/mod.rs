@@ -49,7 +49,8 @@ use std::fmt;
 /// A fault: an operation that no processor executes as it was meant.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
-    /// A failed speculative load is used as an address of what is no speculative load, stored, or moved to where it can't be.
+    /// A failed speculative load is used as an address of an access that is no speculative load, stored, or
+    /// moved to where it can't be.
     #[error("uses what a failed speculative load left")]
     Deferred,
     #[error("reads {0}, which its own group writes")]

@@ -198,7 +198,7 @@ impl State {
             *one += 1;
         }
     }
-    /// Names are again what they are.
+    /// Resets the renaming of registers.
     pub(super) fn unrotate(&mut self, all: bool) {
         match all {
             true => self.rotated = [0; 3],
@@ -211,7 +211,7 @@ impl State {
             self.set_number(Reg::predicate(number), bits >> number & 1);
         }
     }
-    /// Gives what a call may change another value.
+    /// Gives registers that a call may change other values.
     pub(super) fn called(&mut self) {
         self.calls += 1;
         let results = (8..12).map(Reg::general).chain((8..16).map(Reg::float));

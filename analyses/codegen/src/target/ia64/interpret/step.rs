@@ -201,7 +201,7 @@ fn advance(function: &Function, state: &mut State, operation: &Operation) -> Res
     Ok(())
 }
 
-/// Bytes of an access, and the form of what they hold; `None` for general registers.
+/// Bytes of an access, and the form of their contents; `None` for general registers.
 fn form(opcode: Opcode) -> Option<(u32, Option<Format>)> {
     Some(match opcode {
         Opcode::Ld1 | Opcode::St1 => (1, None),

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 
 const DEPTH: usize = 64;
 
-/// A linear form in front of the loop, and what an iteration adds to it.
+/// A linear form in front of the loop, and the number that an iteration adds to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Progression {
     pub(super) start: Linear<Term>,
@@ -68,7 +68,7 @@ impl Progression {
     pub(super) fn beyond(&self, other: &Progression) -> i64 {
         self.start.constant.wrapping_sub(other.start.constant)
     }
-    /// Returns true if it is the same sum of what was in front of the loop in all iterations.
+    /// Returns true if it is the same sum of values in front of the loop in all iterations.
     pub(super) fn is_regular(&self) -> bool {
         let mut terms = self.start.terms.iter();
         terms.all(|(term, _)| matches!(term, Term::Initial(_) | Term::Above(_)))
@@ -81,7 +81,7 @@ pub(super) struct Values<'a> {
     /// The values that stay in one register, and may be of an iteration before.
     statics: &'a Set,
     earlier: &'a Earlier,
-    /// Keyed by name: who writes it.
+    /// The writer of each name.
     writers: FxHashMap<Virtual, Vec<usize>>,
     steps: FxHashMap<Virtual, Option<i64>>,
 }
@@ -105,7 +105,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns what the operation at `at` reads under this name.
+    /// Returns the value that the operation at `at` reads under this name.
     pub(super) fn read(&mut self, at: usize, name: Virtual, depth: usize) -> Progression {
         let items = self.items;
         let Some(writers) = self.writers.get(&name) else {
@@ -137,7 +137,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Returns what an iteration adds to a register that is only ever increased.
+    /// Returns the number that an iteration adds to a register that is only ever increased.
     fn step(&mut self, name: Virtual, writer: usize, depth: usize) -> Option<i64> {
         if let Some(&known) = self.steps.get(&name) {
             return known;
@@ -167,7 +167,7 @@ impl<'a> Values<'a> {
         step
     }
 
-    /// Returns what a certain operation writes, where it is linear.
+    /// Returns the result of a certain operation, if it is linear.
     fn written(&mut self, at: usize, depth: usize) -> Option<Progression> {
         let operation = &self.items[at].operation;
         // The value written under a predicate is read where the predicate held, unless the register stays.
@@ -189,7 +189,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Returns what an operation computes, where that is a linear form of its operands.
+/// Returns the result of an operation, if it is a linear form of its operands.
 fn sum(
     operation: &Operation,
     of: &mut dyn FnMut(&Operand) -> Option<Progression>,
@@ -282,7 +282,7 @@ pub(super) fn from_above(
 /// Forms on the way up.
 struct Walk<'w, 'f> {
     forms: &'w mut [&'f mut Progression],
-    /// Keyed by extension and what is extended, as it is here: the term.
+    /// The term of each extension and extended form, as it is here.
     extended: FxHashMap<(Mnemonic, Virtual), u32>,
     next: u32,
 }
@@ -304,7 +304,7 @@ impl Walk<'_, '_> {
         self.next += 1;
         self.next
     }
-    /// In front of something that writes the register, nobody knows what.
+    /// In front of an operation that writes an unknown value to the register.
     fn opaque(&mut self, name: Virtual) {
         if self.counts(name) {
             let term = self.fresh();
@@ -559,7 +559,7 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
     })
 }
 
-/// The linear form of what an operation reads.
+/// The linear form of an operation's operand.
 pub(super) fn linear(
     given: &Loop,
     described: &[Described],

@@ -55,7 +55,7 @@ pub(super) fn is_feared(why: Alias) -> bool {
     )
 }
 
-/// Loads that may become advanced, by what they write.
+/// Loads that may become advanced, by their targets.
 pub(super) fn candidates(
     given: &Loop,
     described: &[Described],
@@ -184,7 +184,7 @@ pub(super) fn advanced(
     out
 }
 
-/// Returns what runs ahead: the loads, and what of their own iteration reads them.
+/// Returns the items that run ahead: the loads, and those of their own iteration that read them.
 fn chosen(
     function: &Function,
     given: &Loop,

@@ -29,9 +29,10 @@ pub(super) struct Item {
     pub(super) before: Vec<Virtual>,
     /// Exits in front of it.
     pub(super) passed: usize,
-    /// May execute for iterations that are none: writes only what rotates, and no memory.
+    /// True if it may execute for iterations that do not happen: it writes only rotating registers, and no
+    /// memory.
     pub(super) free: bool,
-    /// Executes ahead of what guards it; a failed load may have marked what it reads.
+    /// True if it executes ahead of its guard; a failed load may have marked its operands.
     pub(super) speculative: bool,
     /// The work that it repeats where it finds a mark.
     pub(super) check: Option<Check>,
@@ -98,11 +99,11 @@ pub(super) struct Loop {
     pub(super) before: Vec<Operation>,
     /// Written, and in one register all the time.
     pub(super) statics: Set,
-    /// Names of what iterations before the last one left.
+    /// The names of values that iterations before the last one left.
     pub(super) earlier: Earlier,
 }
 
-/// Returns where an operation's address stands, and what is added to it.
+/// Returns the operand with an operation's address, and the number added to it.
 fn stepped(operation: &Operation) -> Option<(Virtual, Operand)> {
     let address = |operand: &Operand| match operand {
         Operand::Address(Name::Virtual(base)) => Some(*base),

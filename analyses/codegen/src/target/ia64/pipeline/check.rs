@@ -38,11 +38,11 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// A difference between a loop and what was made of it. Blocks and operations are counted in the function with the kernel,
-/// where nothing else is said.
+/// A difference between a loop and its pipelined form. Blocks and operations are counted in the function with
+/// the kernel, unless stated otherwise.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Violation {
-    /// A block outside of the loop is not what it was. Counted in the function as it was.
+    /// A block outside of the loop has changed. Counted in the function as it was.
     #[error("block {block} stands outside of the loop and has changed")]
     Outside { block: u32 },
     #[error("cycle {cycle} of block {block} asks for more {} than there are", units_of(.unit))]
@@ -144,7 +144,8 @@ const OPERATIONS: u64 = 200_000;
 const BETWEEN: u32 = 20_000;
 const WITHIN: u32 = 6_000;
 
-/// Checks that `after`, in which a kernel stands in the place of the loop `region`, does what `before` does.
+/// Checks that `after`, in which a kernel stands in the place of the loop `region`, has the effects of
+/// `before`.
 ///
 /// # Errors
 /// The first violation that is found.

@@ -262,7 +262,7 @@ fn exchanged_stores_are_caught() {
     println!("{found}");
 }
 
-/// Operations of a kernel of which the second reads what the first, in a cycle before it, writes.
+/// Operations of a kernel of which the second reads the result of the first, from a cycle before it.
 fn dependent(kernel: &Block) -> Option<(usize, usize)> {
     let operations = kernel.operations.iter().enumerate();
     let mut later = operations.filter_map(|(to, reader)| {

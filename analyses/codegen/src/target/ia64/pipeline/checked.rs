@@ -15,7 +15,7 @@ pub struct Checked {
     pub kernel: Option<Result<check::Compared, check::Unchecked>>,
 }
 
-/// A loop that would not have computed what it did, and stays as it is.
+/// A loop that would not have computed the same, and stays as it is.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unsound {
     #[error("if-conversion: {0}")]
@@ -28,7 +28,7 @@ pub enum Unsound {
 const MORE: u32 = 3;
 const MOST: u32 = 40;
 
-/// Checks that the body does what the loop does. In debug builds it panics where it does not.
+/// Checks that the body has the effects of the loop. In debug builds it panics if not.
 pub(super) fn converted(
     function: &Function,
     region: &Region,
@@ -45,7 +45,7 @@ pub(super) fn converted(
     Ok(())
 }
 
-/// Checks that a function with a kernel does what it did with the loop. In debug builds it panics where it does not.
+/// Checks that a function with a kernel has its effects with the loop. In debug builds it panics if not.
 pub(super) fn kernel(
     function: &Function,
     region: &Region,

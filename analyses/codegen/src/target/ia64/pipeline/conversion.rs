@@ -31,7 +31,7 @@ const PATHS: u32 = 1 << 12;
 const SAMPLES: u64 = 64;
 /// Iterations of a loop that is followed from its entry on.
 const ITERATIONS: u32 = 3;
-/// The seed of what registers and memory hold.
+/// The seed of the contents of registers and memory.
 const SEED: u64 = 0x51ed_270b;
 
 /// A difference between a loop and its stretch. `decisions`: the truth of the comparisons, in the order of the blocks.
@@ -75,7 +75,7 @@ pub struct Compared {
     pub all: bool,
 }
 
-/// Checks that `body` does what the blocks of `region` do.
+/// Checks that `body` has the effects of the blocks of `region`.
 ///
 /// # Errors
 /// The first violation that is found.

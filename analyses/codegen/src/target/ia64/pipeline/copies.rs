@@ -23,7 +23,7 @@ use isa::ia64::{Class, Opcode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Names of values of iterations before the last one, and what they are before the first iteration.
+/// Names of values of iterations before the last one, and their values before the first iteration.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Earlier {
     /// Keyed by name: whose value, and how many iterations ago.
@@ -44,11 +44,11 @@ impl Earlier {
     pub(super) fn ago(&self, name: Virtual) -> u32 {
         self.of(name).1
     }
-    /// The register that holds what the iteration before the first left.
+    /// The register that holds the value of the iteration before the first.
     pub(super) fn initial(&self, value: Virtual) -> Virtual {
         self.initials.get(&(value, 1)).copied().unwrap_or(value)
     }
-    /// Registers that hold what iterations before the first left, by how many before.
+    /// Registers that hold values of iterations before the first, by the number of iterations.
     pub(super) fn initials(&self, value: Virtual) -> Vec<(u32, Virtual)> {
         let later = self.initials.range((value, 2)..=(value, u32::MAX));
         let later = later.map(|(&(_, ago), &from)| (ago, from));
@@ -63,7 +63,7 @@ impl Earlier {
         let mut begun = self.initials.keys();
         !named.any(|of| of.0 == value) && !begun.any(|of| of.0 == value)
     }
-    /// The register holds in front of the loop what the value was so many iterations before the first.
+    /// The register that holds in front of the loop the value of so many iterations before the first.
     pub(super) fn begins(&mut self, value: Virtual, ago: u32, register: Virtual) {
         self.initials.insert((value, ago), register);
     }
@@ -98,7 +98,7 @@ pub(super) fn forget(function: &mut Function, given: &mut Loop) {
     }
 }
 
-/// `target` is what `value` was so many iterations ago.
+/// A copy: `target` is `value` of so many iterations ago.
 #[derive(Clone, Copy)]
 struct Copy {
     target: Virtual,
@@ -145,7 +145,7 @@ fn found(function: &Function, given: &Loop, at: usize) -> Option<Copy> {
     })
 }
 
-/// Returns true if somebody reads what an iteration before left under this name.
+/// Returns true if the value of an earlier iteration under this name is read.
 fn is_carried(given: &Loop, name: Virtual) -> bool {
     let mut left = given.exits.iter().flat_map(|exit| &exit.live);
     let earlier = |one: Virtual| {
@@ -210,8 +210,8 @@ fn forgotten(function: &mut Function, given: &mut Loop, at: usize, copy: Copy) -
     true
 }
 
-/// Returns what makes the value once more, under another name, and how many items that adds. The other name is what the
-/// value is in front of the loop.
+/// Returns the operations that make the value once more, under another name, and the number of items that
+/// they add. The other name has the value in front of the loop.
 fn repeated(
     function: &mut Function,
     given: &mut Loop,
@@ -297,8 +297,8 @@ fn rename(operation: &mut Operation, from: Virtual, to: Virtual) {
 /// Steps that an access adds to its address.
 const STEPS: std::ops::RangeInclusive<i64> = -256..=255;
 
-/// `ld8 x = [p of the iteration before]; p = 8 + p` as `ld8 x = [p], 8`, where nothing else in the loop reads p. Behind the
-/// loop the register has what the last access left in it.
+/// `ld8 x = [p of the iteration before]; p = 8 + p` as `ld8 x = [p], 8`, where nothing else in the loop reads
+/// p. Behind the loop the register has the value that the last access left in it.
 pub(super) fn step(function: &Function, given: &mut Loop) {
     let mut used: FxHashMap<Virtual, u32> = FxHashMap::default();
     for one in given

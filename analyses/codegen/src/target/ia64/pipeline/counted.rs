@@ -40,7 +40,7 @@ enum Test {
 /// `ar.lc` as a function of registers in front of the loop.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Trips {
-    /// The loop goes on while `lower < upper` or they differ: a register and what is added to it.
+    /// The loop goes on while `lower < upper` or they differ: a register and the number added to it.
     upper: (Operand, i64),
     lower: (Operand, i64),
     /// log2 of the step.
@@ -335,7 +335,7 @@ impl Trips {
         Operand::register(zero)
     }
 
-    /// Returns what is a multiple of the odd part of the step, by it.
+    /// Returns a multiple of the odd part of the step, divided by it.
     fn divided(
         &self,
         function: &mut Function,

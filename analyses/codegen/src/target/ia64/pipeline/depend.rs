@@ -61,7 +61,7 @@ pub(super) fn latency(
 struct Occurrences {
     /// Item and how it writes.
     writers: Vec<(u32, Parallel)>,
-    /// Item, how many iterations ago what it reads was written, and the name by which it reads it.
+    /// The item, the number of iterations since its operand was written, and the name by which it reads it.
     readers: Vec<(u32, u32, Virtual)>,
 }
 
@@ -317,7 +317,7 @@ pub(super) fn view(
     }
 }
 
-/// Predicates of which at most one is true, and what they are written by: both targets of one compare, and nothing else.
+/// Predicates of which at most one is true, and their writer: both targets of one compare, and nothing else.
 struct Apart(FxHashMap<Virtual, u32>);
 
 impl Apart {

@@ -54,7 +54,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// `ar.ec` for a kernel that doesn't finish what is under way.
+    /// `ar.ec` for a kernel that doesn't finish the iterations under way.
     pub(super) fn count(&self) -> u32 {
         self.known().max(1)
     }
@@ -106,7 +106,7 @@ impl Kernel<'_> {
         .collect()
     }
 
-    /// Returns what the epilogue costs on a machine, and what it stands for.
+    /// Returns the cost of the epilogue on a machine, and that of the rounds that it replaces.
     pub(super) fn drained(&self, function: &Function, machine: &Epic) -> Drain {
         let mut function = function.clone();
         let operations = self.drain(&mut function);

@@ -275,7 +275,7 @@ impl Planner<'_> {
         self.push(operation, Some(predicate), passed, true);
     }
 
-    /// The compare of an exit, if nothing encloses it and its operands are what they were where the exit `place` stands; and
+    /// The compare of an exit, if nothing encloses it and its operands are unchanged at the exit `place`; and
     /// whether the exit is taken where the relation holds.
     fn simple(&self, exit: usize, place: usize) -> Option<(Item, bool)> {
         let predicate = self.given.exits[exit].predicate;
@@ -544,7 +544,8 @@ impl Planner<'_> {
         }
     }
 
-    /// `(V) or.andcm q, V'`, or what the exit's own predicate says. It stands behind the plain compare.
+    /// `(V) or.andcm q, V'`, or the condition of the exit's own predicate. It stands behind the plain
+    /// compare.
     fn follow(&mut self, exit: usize) -> Taken {
         let last = exit + 1 == self.given.exits.len();
         let predicate = self.given.exits[exit].predicate;
@@ -604,7 +605,7 @@ impl Planner<'_> {
         self.push(operation, Some(predicate), passed, true);
     }
 
-    /// An operation of the loop, under what it needs.
+    /// An operation of the loop, under the predicate that it needs.
     fn item(&mut self, item: &Item) {
         self.placed(item);
         // A predicate that is written again is another one.
@@ -740,7 +741,7 @@ impl Planner<'_> {
     }
 }
 
-/// Returns what it reads of its own iteration.
+/// Returns the values of its own iteration that it reads.
 fn same_iteration(item: &Item) -> Vec<Virtual> {
     let all = item.operation.reads();
     all.filter(|one| !item.before.contains(one)).collect()

@@ -142,7 +142,7 @@ struct Known {
     target: Virtual,
     /// The store that writes it an iteration earlier, its value, and where that is made.
     store: Option<(usize, Virtual, usize)>,
-    /// True if what is loaded is read behind the loop, too.
+    /// True if the loaded value is read behind the loop, too.
     copied: bool,
 }
 
@@ -262,7 +262,7 @@ impl Loop<'_> {
     }
 }
 
-/// Returns what an access adds to its address.
+/// Returns the number that an access adds to its address.
 fn step(operation: &Operation) -> Option<Operation> {
     let Name::Virtual(base) = operation.stepped()? else {
         return None;
@@ -292,7 +292,8 @@ fn renamed(operation: &mut Operation, from: Virtual, to: Virtual) {
     }
 }
 
-/// Leaves out what nothing reads any more: the steps of addresses that are not loaded from.
+/// Leaves out operations whose results nothing reads any more: the steps of addresses that are not loaded
+/// from.
 pub(super) fn trim(function: &Function, given: &mut super::body::Loop) {
     // What stays in one register may be read behind the loop.
     let mut left: FxHashSet<Virtual> = given.statics.clone();

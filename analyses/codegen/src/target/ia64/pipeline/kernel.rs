@@ -166,9 +166,9 @@ fn partners(plan: &Plan) -> Vec<(Virtual, Virtual)> {
 }
 
 impl Allocation {
-    /// Returns where a stage finds a value. Behind the kernel, where nothing rotates, stages in front of the first are
-    /// asked for, too: never more registers than the loop uses are alive, and what would be below the first is behind
-    /// the others.
+    /// Returns where a stage finds a value. Behind the kernel, where nothing rotates, stages in front of the
+    /// first are asked for, too: never more registers than the loop uses are alive, and registers below the
+    /// first are behind the others.
     fn place(&self, file: File, name: Virtual, stage: i64) -> Option<Reg> {
         let mut number = self.references.get(&name)? + stage;
         if number < 0 {
@@ -263,7 +263,7 @@ pub(super) struct Kernel<'a> {
     pub(super) test: Option<&'a Test>,
     /// The block with which an iteration of the loop's own code begins, where that stays.
     pub(super) own: Option<u32>,
-    /// True if code behind it finishes what is under way when the last iteration has begun.
+    /// True if code behind it finishes the iterations under way when the last one has begun.
     pub(super) explicit: bool,
     pub(super) header: u32,
     pub(super) blocks: &'a [u32],
@@ -575,7 +575,8 @@ impl Kernel<'_> {
         operation
     }
 
-    /// The address that a load had in the iteration of a check, of what its base is when the check executes.
+    /// The address that a load had in the iteration of a check, from the value of its base when the check
+    /// executes.
     fn taken_back(&self, load: &SteppedLoad, check: u32, address: Virtual) -> Option<Operation> {
         let SteppedLoad { value, base, step } = *load;
         let loads = |item: &Item| item.operation.writes().any(|one| one == value);
@@ -606,7 +607,7 @@ impl Kernel<'_> {
         Some(out)
     }
 
-    /// The kernel from block `own` on, in parts, and from block `again` on what its checks do where they fail.
+    /// The kernel from block `own` on, in parts, and from block `again` on the recoveries of its checks.
     #[allow(clippy::type_complexity)]
     fn kernel(
         &self,
@@ -690,7 +691,8 @@ impl Kernel<'_> {
         Some((out, recoveries))
     }
 
-    /// Returns what finishes the iterations, the choice of the exit, and one block an exit, at `first`.
+    /// Returns the code that finishes the iterations, the choice of the exit, and one block an exit, at
+    /// `first`.
     fn behind(
         &self,
         function: &mut Function,

@@ -91,12 +91,12 @@ pub struct Options {
     pub epilogue: Epilogue,
     /// True if a loop that gains nothing is pipelined all the same.
     pub always: bool,
-    /// Bounds and intervals are told, the loop stays as it is.
+    /// Bounds and intervals are reported, and the loop stays as it is.
     pub leave: bool,
     /// Accesses of different iterations are taken to be apart unless they are seen to meet.
     pub independent: bool,
-    /// True if each step is checked by comparing what it leaves with what was there; a loop that is found to be another
-    /// one stays as it is. In debug builds that panics.
+    /// True if each step is checked by comparing its effects with the original's; a loop that is found to
+    /// differ stays as it is. In debug builds that panics.
     pub checked: bool,
     /// More stages are refused.
     pub stages: u32,
@@ -127,7 +127,8 @@ impl Default for Options {
     }
 }
 
-/// Pipelines what it can of the function's innermost loops, and tells of all of them, in the order of their blocks.
+/// Pipelines the function's innermost loops where possible, and reports on all of them, in the order of their
+/// blocks.
 pub fn pipeline_loops(
     function: &mut Function,
     machine: &Epic,
@@ -544,7 +545,7 @@ const fn gains(cycles: u32, before: u32) -> bool {
     cycles * 16 <= before * 15
 }
 
-/// The best schedule with loads in pairs, and what is tested in front of it.
+/// The best schedule with loads in pairs, and the test in front of it.
 fn in_pairs(
     function: &mut Function,
     setting: Setting<'_>,

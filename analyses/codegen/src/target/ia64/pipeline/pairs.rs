@@ -20,8 +20,8 @@ use crate::target::ia64::describe::Described;
 use isa::ia64::Access;
 use isa::ia64::Opcode;
 
-/// Loads of an iteration as pairs, and what must be a multiple of how many bytes; `None`: there is no pair. `left`: what is
-/// read behind the loop.
+/// Loads of an iteration as pairs, and the addresses that must be multiples of a number of bytes; `None`:
+/// there is no pair. `left`: the registers read behind the loop.
 pub(super) fn paired(
     given: &Loop,
     described: &[Described],

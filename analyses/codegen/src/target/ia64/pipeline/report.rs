@@ -363,9 +363,9 @@ fn cycles(number: u32) -> String {
 pub struct LoadForms {
     /// Ahead of their guards.
     pub speculative: u32,
-    /// Above stores that may change what they read.
+    /// The number of loads above stores that may change their memory.
     pub advanced: u32,
-    /// Checks of what comes of both.
+    /// The number of checks of both.
     pub checks: u32,
     /// The number of loads of two neighbours at once.
     pub pairs: u32,
@@ -379,7 +379,7 @@ pub struct LoadForms {
 pub struct LoopReport {
     /// The place of its first operation that has one.
     pub loc: Loc,
-    /// The head of the source's loop, where the request told it.
+    /// The head of the source's loop, if the request named it.
     pub head: Loc,
     /// Its first block as the function was before.
     pub header: u32,
@@ -403,7 +403,7 @@ pub struct LoopReport {
     pub loads: LoadForms,
     /// Pairs of streams of accesses that a test in front of the loop compares.
     pub tests: u32,
-    /// Floating-point sums that take turns in the place of one; 1: they stay what they are.
+    /// Floating-point sums that take turns in the place of one; 1: they are unchanged.
     pub sums: u32,
     pub prefetched: Option<Prefetched>,
     /// The interval with each treatment of accesses that may meet, for one iteration of the kernel.
@@ -422,7 +422,7 @@ pub struct LoopReport {
 }
 
 impl LoopReport {
-    /// Returns what orders its accesses, or does not.
+    /// Returns the treatment of the order of its accesses.
     #[must_use]
     pub const fn disambiguation(&self) -> Disambiguation {
         match (self.tests, self.loads.advanced) {

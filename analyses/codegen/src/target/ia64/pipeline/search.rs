@@ -158,7 +158,8 @@ impl Form {
             meetings: Rc::clone(&self.meetings),
         })
     }
-    /// The same with neighbouring loads as pairs, and what must be a multiple of how many bytes.
+    /// The same with neighbouring loads as pairs, and the addresses that must be multiples of a number of
+    /// bytes.
     pub(super) fn paired(
         &self,
         function: &Function,
@@ -206,7 +207,7 @@ impl Form {
     }
 }
 
-/// The best schedule with loads above stores that may change what they read, only as many as make it better.
+/// The best schedule with loads above stores that may change their memory, only as many as improve it.
 pub(super) fn above_stores(
     function: &mut Function,
     form: &Form,
@@ -308,7 +309,7 @@ pub(super) fn ahead_of_exits(
 
 /// The purpose of a schedule.
 pub(super) enum Told<'a> {
-    /// Its bounds are told in the report.
+    /// Its bounds are in the report.
     Bounds(&'a mut LoopReport),
     Nothing,
     /// It is wanted only if it is better than this one.
@@ -422,7 +423,7 @@ pub(super) fn build(
     }
 }
 
-/// Operations without the iteration's predicate that write what was there before the first iteration, too.
+/// Operations without the iteration's predicate that overwrite values from before the first iteration, too.
 fn writers_of_initials(plan: &Plan, view: &View) -> Vec<u32> {
     let initial = view.values.iter().filter(|value| value.initial);
     let writers = initial.flat_map(|value| &value.writers).copied();
@@ -441,8 +442,8 @@ fn overwriting(plan: &Plan, view: &View, schedule: &Schedule) -> Vec<u32> {
     out
 }
 
-/// Puts what runs ahead and computes predicates, or what the first iteration finds, under a predicate that is true from
-/// the first iteration on, and that the first stage makes.
+/// Puts operations that run ahead and compute predicates, or values that the first iteration reads, under a
+/// predicate that is true from the first iteration on, and that the first stage makes.
 fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
     let started = function.register(File::Predicate);
     let mut kept: Vec<Virtual> = Vec::new();

@@ -32,7 +32,7 @@ const PAIRS: usize = 8;
 /// Registers that an address is a sum of.
 const TERMS: usize = 4;
 
-/// log2 of the greatest step, and of what constants of one stream are apart.
+/// log2 of the greatest step, and of the distance of constants of one stream.
 const FAR: u32 = 20;
 
 /// log2 of the iterations up to which the loop is tested.
@@ -58,7 +58,8 @@ pub(super) struct Test {
     aligned: Vec<(Progression, u32)>,
 }
 
-/// Returns what still meets where a test in front of the loop holds; `None`: there is nothing to test, or too much.
+/// Returns the accesses that still meet if a test in front of the loop holds; `None`: there is nothing to
+/// test, or too much.
 pub(super) fn tested(touches: &[Touch], meetings: &[Met]) -> Option<(Vec<Met>, Test)> {
     let mut test = Test::default();
     let mut kept = Vec::new();
@@ -93,7 +94,7 @@ pub(super) fn is_computable(front: &Progression) -> bool {
 }
 
 impl Test {
-    /// The same with what must be a multiple.
+    /// The same with the addresses that must be multiples.
     pub(super) fn and_aligned(mut self, mut aligned: Vec<(Progression, u32)>) -> Test {
         aligned.dedup_by_key(|(front, bytes)| {
             (
@@ -200,7 +201,7 @@ pub(super) fn address(
 struct Writer<'w> {
     function: &'w mut Function,
     out: &'w mut Vec<Operation>,
-    /// Keyed by step: what all iterations but the first go on by.
+    /// For each step, the distance that all iterations but the first go on by.
     way: FxHashMap<u64, Virtual>,
 }
 

@@ -47,11 +47,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) struct Check {
     /// The value that is checked for a mark, or whose address is checked for a change.
     pub(super) value: Virtual,
-    /// Values that are what they should be behind it, as far as something else reads them.
+    /// The values that are correct behind it, as far as something else reads them.
     pub(super) covers: Vec<Virtual>,
     /// True if it asks the table of advanced loads: it would fail again where it failed.
     pub(super) advanced: bool,
-    /// In order, with what each reads of the iteration before.
+    /// The operations in order, each with the values of the iteration before that it reads.
     pub(super) recovery: Vec<(Operation, Vec<Virtual>)>,
     /// Loads of it whose addresses step: they are read as they are now, and taken back.
     pub(super) stepped: Vec<SteppedLoad>,
@@ -88,7 +88,7 @@ impl Check {
             .iter()
             .flat_map(|(operation, _)| operation.writes())
     }
-    /// Returns what it reads that it does not compute itself, and how many iterations ago that was.
+    /// Returns the values that it reads and does not compute itself, and the number of iterations since.
     pub(super) fn inputs(&self) -> Vec<(Virtual, u32)> {
         let own: Vec<Virtual> = self.writes().collect();
         let mut out: Vec<(Virtual, u32)> = Vec::new();
@@ -116,7 +116,7 @@ pub(super) enum Ahead {
     Everything,
 }
 
-/// Loads that may become speculative, by what they write; `left`: whether a register is read behind the loop.
+/// Loads that may become speculative, by their targets; `left`: whether a register is read behind the loop.
 pub(super) fn candidates(given: &Loop, left: &dyn Fn(Virtual) -> bool) -> Vec<Virtual> {
     let written = written(given);
     let fits = |(at, item): &(usize, &Item)| {
@@ -155,7 +155,7 @@ pub(super) fn steps(given: &Loop, loads: &[Virtual]) -> bool {
     values.any(|value| loads.contains(&value))
 }
 
-/// Returns what it computes, without the address that it steps.
+/// Returns its results, without the address that it steps.
 fn values(operation: &Operation) -> impl Iterator<Item = Virtual> + '_ {
     let base = operation.stepped();
     let own = operation.writes();
@@ -209,7 +209,7 @@ fn rotates(given: &Loop, written: &FxHashMap<Virtual, (u32, usize)>, at: usize) 
             .all(|one| !given.statics.contains(&one) && !again(one))
 }
 
-/// Returns true if what it computes is marked where an operand is.
+/// Returns true if its result is marked if an operand is.
 fn marks(class: Class) -> bool {
     matches!(
         class,

@@ -132,7 +132,7 @@ fn chains(given: &Loop) -> Vec<Chain> {
     out
 }
 
-/// Returns what the item writes, if it is an addition of its iteration.
+/// Returns the target of the item, if it is an addition of its iteration.
 fn sum(given: &Loop, at: usize) -> Option<Virtual> {
     let Item { operation, .. } = &given.items[at];
     let [Operand::Register(Name::Virtual(name))] = operation.targets[..] else {
@@ -149,7 +149,7 @@ fn sum(given: &Loop, at: usize) -> Option<Virtual> {
     plain.then_some(name)
 }
 
-/// Returns true if the item goes on from what the iteration before left under this name.
+/// Returns true if the item goes on from the value of the iteration before under this name.
 fn carries(given: &Loop, at: usize, name: Virtual) -> bool {
     let own = addends(&given.items[at].operation);
     own.iter().filter(|(_, one)| *one == name).count() == 1

@@ -96,7 +96,7 @@ fn taken(parts: &[Part]) -> u32 {
     parts.iter().map(|part| part.slots.len() as u32).sum()
 }
 
-/// A group by itself: what it holds and which of it stands in front of which.
+/// A group by itself: its instructions and their order.
 struct Ordered {
     types: Vec<Type>,
     before: Vec<(u32, u32)>,

@@ -42,7 +42,7 @@ use syntax::Span;
 use syntax::ia64::decode::Opaque;
 use syntax::ia64::{Document, Statement, StatementKind};
 
-/// In front of a block in whose first group what stays would go on.
+/// A stop in front of a block in whose first group the group of unchanged code would go on.
 const STOP: &str = ";;\n\t";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -247,7 +247,7 @@ pub fn rebundle<C: Clock<Document = Document>>(
     out
 }
 
-/// The checker of what becomes of a region's blocks.
+/// The checker of the new blocks of a region.
 fn judge<'a>(listing: &'a Listing, region: &Range<u32>) -> check::Region<'a> {
     let own = listing
         .promises
@@ -324,7 +324,7 @@ struct Stretch<'a> {
 }
 
 impl Stretch<'_> {
-    /// The reason why it can't be rewritten, whatever would be gained.
+    /// The reason why it can't be rewritten, whatever the gain.
     fn refused(&self) -> Option<KeptReason> {
         if let Some(reason) = self.items.iter().find_map(|item| item.opaque.as_ref()) {
             return Some(KeptReason::Opaque(reason.clone()));

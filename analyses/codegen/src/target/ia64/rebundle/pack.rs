@@ -12,7 +12,7 @@ use crate::target::ia64::dependence::Dependence;
 use crate::target::ia64::stand::{unit, wait};
 use isa::ia64::{Class, Inst};
 
-/// The bundles of a group: what they hold is counted within `instructions`, those of the block.
+/// The bundles of a group: their instructions are counted within `instructions`, those of the block.
 pub(in crate::target::ia64) struct Group {
     pub parts: Vec<Part>,
     pub instructions: Vec<usize>,

@@ -44,7 +44,7 @@ struct Ways<'a, C: Clock<Document = Document>> {
     labelled: Vec<u32>,
 }
 
-/// Keeps what is slower on a way. `blocks` are those of the listing from `first` on.
+/// Keeps blocks that are slower on a way as they were. `blocks` are those of the listing from `first` on.
 pub(super) fn judge<C: Clock<Document = Document>>(
     document: &Document,
     text: &str,
@@ -195,7 +195,7 @@ impl<C: Clock<Document = Document>> Ways<'_, C> {
         })
     }
 
-    /// Returns what executes in front of the item, without a branch that is taken.
+    /// Returns the items that execute in front of the item, without a branch that is taken.
     fn before(&self, item: u32) -> Option<Range<u32>> {
         let first = item.saturating_sub(LEAD);
         let start = (first..item)
@@ -205,7 +205,7 @@ impl<C: Clock<Document = Document>> Ways<'_, C> {
         (start < item).then_some(start..item)
     }
 
-    /// Returns what executes from the item on.
+    /// Returns the items that execute from the item on.
     fn behind(&self, item: u32) -> Option<Range<u32>> {
         let most = (item + LEAD).min(self.listing.items.len() as u32);
         let end = (item..most)

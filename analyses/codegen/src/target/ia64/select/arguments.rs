@@ -59,7 +59,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Stores what arrives in registers behind the arguments with names in front of what arrives in memory.
+    /// Stores arguments without names that arrive in registers in front of those that arrive in memory.
     fn gather(&mut self, first: usize) {
         for slot in first..8 {
             let arrives = self.out.register(File::General);

@@ -12,7 +12,7 @@
 
 use rustc_hash::FxHashMap;
 
-/// One of the values so far, 0 being `x` itself, shifted; and what is added to it or taken from it.
+/// One of the values so far, 0 being `x` itself, shifted; and the number added to it or taken from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
     Shift(usize, u32),

@@ -122,7 +122,7 @@ impl Selector<'_> {
         );
     }
 
-    /// Returns what it is the negation of, computed in this block.
+    /// Returns the value of which it is the negation, computed in this block.
     fn opposite(&self, value: Value) -> Option<Value> {
         let (source, here) = (self.source, self.here);
         let ValueDef::Result(inst, _) = source.values[value].def else {

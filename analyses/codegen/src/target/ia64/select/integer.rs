@@ -144,7 +144,7 @@ impl Selector<'_> {
         self.settle(result, raw);
     }
 
-    /// The value without what lies above its width.
+    /// The value without the bits above its width.
     pub(super) fn zero_extended(&mut self, x: Name, ty: Type) -> Name {
         if ty.bits() == 64 || x == Name::Fixed(Reg::R0) {
             return x;
@@ -499,7 +499,7 @@ impl Selector<'_> {
         fits
     }
 
-    /// `(x << k) | (y >> (bits - k))` of 32 or 64 bits; what `y` holds above them does not matter.
+    /// `(x << k) | (y >> (bits - k))` of 32 or 64 bits; the bits of `y` above them do not matter.
     fn shift_pair(&mut self, to: Virtual, (x, up): (Name, i64), y: Name, bits: i64) {
         if up == 0 {
             return put!(self, "mov", [to] = [x]);

@@ -287,7 +287,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Reads, computes and exchanges until nobody came between.
+    /// Reads, computes and exchanges until no other thread came between.
     fn retried(&mut self, op: AtomicOp, ty: Type, address: Operand, operand: Value, old: Virtual) {
         let with = self.integer(operand);
         let bytes = ty.bytes();

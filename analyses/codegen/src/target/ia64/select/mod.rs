@@ -127,8 +127,8 @@ pub fn select(
     }
 }
 
-/// Drops refusals that follow from others: where something was not understood, what is computed with it adds
-/// nothing.
+/// Drops refusals that follow from others: where something was not understood, refusals of values computed
+/// with it add nothing.
 fn causes(mut refused: Vec<Refused>) -> Vec<Refused> {
     let cause = |refused: &Refused| matches!(refused.reason, Refusal::Unknown { .. });
     if refused.iter().any(cause) {
@@ -283,11 +283,11 @@ impl Selector<'_> {
 
     // ------------------------------------------------------------------------------------------- constants
 
-    /// Returns true if what is made once should be made in front of everything.
+    /// Returns true if values that are made once should be made in front of everything.
     fn hoists(&self) -> bool {
         self.forest.of(self.here).is_some()
     }
-    /// Runs `make` once a block, or once a function for what is used in a loop.
+    /// Runs `make` once a block, or once a function for values used in a loop.
     fn once(&mut self, key: (File, u64), make: impl FnOnce(&mut Self, Virtual)) -> Virtual {
         if let Some(&known) = self.constants.get(&key).or_else(|| self.local.get(&key)) {
             return known;

@@ -99,8 +99,8 @@ impl Widths {
         }
     }
 
-    /// A sum that does not wrap is extended where its operands are: what was just loaded is extended in the place of the sum,
-    /// which may be a link of a recurrence. Whether there is one more of these.
+    /// A sum that does not wrap is extended where its operands are: a value that was just loaded is extended
+    /// instead of the sum, which may be a link of a recurrence. Returns whether there is one more of these.
     fn earlier(&mut self, function: &Function) -> bool {
         let mut changed = false;
         for &block in &function.layout {

@@ -26,7 +26,7 @@ pub(crate) struct Line {
     pub(crate) writes: Vec<Register>,
     /// True if it changes all of `writes`, wholly, whenever it is executed.
     pub(crate) kills: bool,
-    /// True if it can be left out when nothing reads what it writes.
+    /// True if it can be left out if nothing reads its result.
     pub(crate) removable: bool,
     pub(crate) next: Next,
     /// Registers by where their names stand.

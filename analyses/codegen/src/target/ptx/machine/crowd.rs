@@ -133,8 +133,8 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    /// Keeps one value more elsewhere, at places where more than `floor` words are live. False where there is none that would
-    /// help. `price` tells what accesses to a home cost; values of homes without a price stay.
+    /// Keeps one value more elsewhere, at places where more than `floor` words are live. False if none would
+    /// help. `price` gives the cost of accesses to a home; values of homes without a price stay.
     pub(super) fn step(
         &mut self,
         floor: u32,
@@ -143,8 +143,8 @@ impl<'a> Crowd<'a> {
         self.relieve(price, floor, |_| 1)
     }
 
-    /// Keeps values elsewhere until no more than the limit are live anywhere, or until nothing helps. Half of what is too much at a
-    /// place goes in one step, so that values are compared a few times only.
+    /// Keeps values elsewhere until no more than the limit are live anywhere, or until nothing helps. Half of
+    /// the excess at a place goes in one step, so that values are compared a few times only.
     pub(super) fn fit(&mut self, price: &dyn Fn(Home, Class) -> Option<Price>) {
         let limit = self.limit;
         while self.relieve(price, limit, |sum| (sum - limit).div_ceil(2)) {}
@@ -323,7 +323,8 @@ impl<'a> Crowd<'a> {
         a
     }
 
-    /// The values that may be kept elsewhere at a place, those first that leave most for what their accesses cost.
+    /// The values that may be kept elsewhere at a place, those first that free most relative to the cost of
+    /// their accesses.
     fn ranked(
         &self,
         places: &mut Places,

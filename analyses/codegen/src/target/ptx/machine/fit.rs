@@ -42,8 +42,8 @@ pub struct Made {
     pub local_bytes: u32,
 }
 
-/// Writes a function so that its values fit the budget. `states` are those of its registers, `early` tells of a statement
-/// whether all lanes of a warp execute it together, once.
+/// Writes a function so that its values fit the budget. `states` are those of its registers, `early` decides
+/// for a statement whether all lanes of a warp execute it together, once.
 ///
 /// # Errors
 /// Where one instruction names more registers than the budget has, and where registers are parameters or results.
@@ -111,7 +111,7 @@ pub struct Source<'a> {
     pub body: &'a Body,
     /// The item's.
     pub text: &'a str,
-    /// Labels of loops, by their statements, that an assembler is told not to unroll.
+    /// Labels of loops, by their statements, that an assembler must not unroll.
     pub rolled: &'a [u32],
 }
 

@@ -102,7 +102,7 @@ pub(super) const COLUMNS: &str = "__lockstep_columns";
 /// The largest access to a slot of a warp.
 const SLOTS_ALIGN: u32 = 8;
 
-/// Mnemonics of what is put around a body, to be printed.
+/// The mnemonics of operations put around a body, for printing.
 pub(super) const MADE: &[&str] = &[
     "mov.b16",
     "mov.b32",
@@ -336,8 +336,9 @@ impl<'a> Slots<'a> {
         z
     }
 
-    /// Computes what slots need, where there are any of their kind: the number of the warp in its workgroup times the bytes
-    /// of its slots, which are known once all is spilled, behind the start of all slots; the address of a lane's first word.
+    /// Computes the addresses that slots need, if there are any of their kind: the number of the warp in its
+    /// workgroup times the bytes of its slots, which are known once all is spilled, behind the start of all
+    /// slots; the address of a lane's first word.
     pub(super) fn prologue(&self, function: &mut Function) -> Vec<Operation> {
         let mut out = Vec::new();
         if let Some(base) = self.base {

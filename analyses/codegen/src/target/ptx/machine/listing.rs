@@ -14,14 +14,14 @@ use std::fmt::Write;
 use std::sync::LazyLock;
 use syntax::ptx::{PtxFunction, StatementKind, StorageSpace};
 
-/// The names of what is put around a body.
+/// The names of operations put around a body.
 static PRINTED: LazyLock<FxHashMap<Mnemonic, &'static str>> = LazyLock::new(|| {
     let names = MADE.iter().copied();
     let parsed = names.filter_map(|name| Some((Mnemonic::parse(name)?, name)));
     parsed.collect()
 });
 
-/// A function, what is put between its statements, and the names of its registers.
+/// A function, the operations put between its statements, and the names of its registers.
 pub(super) struct Listing<'a> {
     pub(super) tree: &'a PtxFunction,
     pub(super) body: &'a Body,
@@ -94,7 +94,7 @@ impl Listing<'_> {
         out
     }
 
-    /// The function's own operations, the statements that they come from, and what is around them.
+    /// The function's own operations, the statements that they come from, and the operations around them.
     fn rows(&self) -> impl Iterator<Item = (u32, &Operation, &Around<Ptx>)> {
         let blocks = (0u32..).zip(self.around);
         blocks.flat_map(move |(number, rows)| {

@@ -66,7 +66,7 @@ pub struct Parking<'a> {
 /// A register of one word in a column takes shared memory of all threads: slots of warps are preferred by so much.
 const COLUMN: f64 = 2.0;
 
-/// The cost of each access to the slot that a value would get; none for what is not parked.
+/// The cost of each access to the slot that a value would get; none for values that are not parked.
 fn price(home: Home, _: Class) -> Option<Price> {
     let access = match home {
         Home::Warp(_) => 1.0,
@@ -83,9 +83,9 @@ fn price(home: Home, _: Class) -> Option<Price> {
 }
 
 impl<'a> Parking<'a> {
-    /// Returns a state in which nothing is parked yet. `early` tells of a statement whether all lanes of a
-    /// warp execute it together, once; `limit` is the number of words that may be live, an estimate of what
-    /// fits.
+    /// Returns a state in which nothing is parked yet. `early` decides for a statement whether all lanes of a
+    /// warp execute it together, once; `limit` is the number of words that may be live, an estimate of the
+    /// number that fits.
     ///
     /// # Errors
     /// Where registers are parameters or results, and where the function is no kernel.
@@ -205,8 +205,7 @@ impl<'a> Parking<'a> {
         }
     }
 
-    /// The function with the values parked so far. The assembler is told not to unroll the loops of these
-    /// labels.
+    /// The function with the values parked so far. The assembler must not unroll the loops of these labels.
     #[must_use]
     pub fn made(&self, rolled: &[u32]) -> Made {
         let mut function = self.crowd.function.clone();

@@ -6,8 +6,8 @@ use crate::mir::liveness::Liveness;
 use crate::mir::pressure::{Peak, peak};
 use isa::ptx::Class;
 
-/// Registers that the values of a body need at once, in the order in which it stands. A bound from below for what an
-/// assembler that neither moves, computes again nor stores allocates; NVIDIA's does all of it.
+/// Registers that the values of a body need at once, in the order in which it stands. A lower bound for the
+/// allocation of an assembler that neither moves, rematerialises nor spills; NVIDIA's does all of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pressure {
     /// Words of 32 bits at the peak; 64-bit values take two.

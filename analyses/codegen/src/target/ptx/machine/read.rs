@@ -118,7 +118,7 @@ pub fn read(tree: &PtxFunction) -> Result<Body, Refusal> {
     Ok(out)
 }
 
-/// Returns the block of each statement. The first block is nobody's target.
+/// Returns the block of each statement. The first block is no target.
 fn block_of(text: &body::Body) -> Vec<u32> {
     let mut starts = vec![false; text.lines.len() + 1];
     for (at, line) in text.lines.iter().enumerate() {

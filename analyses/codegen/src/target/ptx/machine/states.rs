@@ -58,8 +58,8 @@ fn pair(state: &str) -> Option<[Option<i64>; 2]> {
     Some([number(factor)?, number(rest)?])
 }
 
-/// The states of a body's registers, by virtual register. `function` is what the front end made of the same text, `facts`
-/// are those of the paper's method of degree 1 for a warp.
+/// The states of a body's registers, by virtual register. `function` is the form that the front end made of
+/// the same text, `facts` are those of the paper's method of degree 1 for a warp.
 #[must_use]
 pub fn states(body: &Body, function: &Function, facts: &FunctionFacts) -> Vec<State> {
     let count = body.function.registers.len();

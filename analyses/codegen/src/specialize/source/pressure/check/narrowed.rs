@@ -27,7 +27,7 @@ pub(super) fn check(before: &[String], after: &[String], names: &[&str]) -> Resu
     checker.run(names)
 }
 
-/// The words of a type without `const` and what says nothing: `long long int` is `long long`.
+/// The words of a type without `const` and redundant words: `long long int` is `long long`.
 fn canonical(words: &[String]) -> Vec<String> {
     let long = words.iter().any(|word| word == "long");
     let says = |word: &&String| match word.as_str() {
@@ -109,7 +109,7 @@ impl Checker<'_> {
         (!keyword && *name == self.after[b + new]).then(|| (name.clone(), old, new))
     }
 
-    /// The type that is taken from a variable; `None`: its declaration is what it was.
+    /// The type that is taken from a variable; `None`: its declaration is unchanged.
     fn taken(
         &self,
         name: &str,

@@ -5,7 +5,7 @@ use syntax::Span;
 use syntax::c_family::ast::*;
 
 impl Run<'_> {
-    /// Assigns to what an expression denotes.
+    /// Assigns to the place that an expression denotes.
     pub(super) fn store(&mut self, left: &Expr, value: Value) -> Result<(), Reason> {
         match &left.kind {
             ExprKind::Paren(inner) => return self.store(inner, value),

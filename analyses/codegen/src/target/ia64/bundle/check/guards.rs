@@ -36,7 +36,7 @@ struct Made {
 #[derive(Clone, Copy, Debug)]
 struct Compared {
     at: u32,
-    /// Its two targets exclude each other whatever they were.
+    /// Its two targets exclude each other whatever their old values.
     sure: bool,
     /// The value before.
     old: Value,

@@ -54,7 +54,8 @@ pub(super) struct Need {
     pub(super) stop: bool,
 }
 
-/// Returns what the second of two instructions needs, the strictest need first. `exclusive`: never both execute.
+/// Returns the requirements of the second of two instructions, the strictest need first. `exclusive`: never
+/// both execute.
 pub(super) fn relation(
     first: &Inst,
     second: &Inst,
@@ -111,7 +112,7 @@ pub(super) fn relation(
     found
 }
 
-/// Returns whether the second instruction may read in the group what the first writes there.
+/// Returns whether the second instruction may read in the group a register that the first writes there.
 fn reads_at_once(first: &Inst, def: &Def, second: &Inst) -> bool {
     let register = def.register;
     match register.file {

@@ -16,7 +16,7 @@ use smol_str::SmolStr;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(super) enum Storage {
     Register(Register),
-    /// An original register, which holds what it holds: polynomials without registers alone.
+    /// An original register, which holds its own value: polynomials without registers alone.
     Original(Register),
     /// First byte and bytes of a lane's slot in a variable.
     Lane(SmolStr, i64, u32),
@@ -103,7 +103,7 @@ impl Contents {
         }
         self.put(storage, all);
     }
-    /// Storage takes what other storage held, with its conditions.
+    /// Storage takes the contents of other storage, with its conditions.
     pub(super) fn put(&mut self, storage: &Storage, all: Vec<Held>) {
         let all = normal(all);
         if all.is_empty() {
@@ -112,7 +112,8 @@ impl Contents {
             self.0.insert(storage.clone(), all);
         }
     }
-    /// Bytes of slots are overwritten: slots that have some of them hold nothing, or what they held elsewhere.
+    /// Bytes of slots are overwritten: slots that have some of them hold nothing, or values that they also
+    /// held elsewhere.
     pub(super) fn overwrite(&mut self, written: &Storage, at: Option<Condition>) {
         let bytes = |storage: &Storage| match storage {
             Storage::Lane(name, first, size) => Some((false, name.clone(), *first, *size)),
@@ -189,7 +190,7 @@ impl Contents {
             !all.is_empty()
         });
     }
-    /// Keeps what another point has, too; tells whether something went.
+    /// Keeps the contents that another point has, too; returns whether something was lost.
     pub(super) fn meet(&mut self, other: &Contents) -> bool {
         let mut less = false;
         self.0.retain(|storage, all| {

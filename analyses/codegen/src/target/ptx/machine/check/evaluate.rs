@@ -34,8 +34,8 @@ pub(super) fn result(
     }
 }
 
-/// Returns true where a line loads what no store changes: a parameter of the function, or constant memory. Variables of the body
-/// that calls are passed in are others each time.
+/// Returns true if a line loads memory that no store changes: a parameter of the function, or constant
+/// memory. Variables of the body that calls are passed in are others each time.
 pub(super) fn loads_constant(line: &Line<'_>, text: &Text<'_>) -> bool {
     let ordered = ["volatile", "relaxed", "acquire", "mmio"];
     let parameter = || {

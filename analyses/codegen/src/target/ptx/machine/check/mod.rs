@@ -49,7 +49,7 @@ pub enum Violation {
     Unmatched { original: u32 },
     /// An inserted statement is no spill code.
     Foreign { statement: u32 },
-    /// A register does not hold what the original reads.
+    /// A register does not hold the value that the original reads.
     WrongValue {
         statement: u32,
         register: SmolStr,
