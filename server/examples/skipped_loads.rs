@@ -97,7 +97,7 @@ const PROGRAMS: [(&str, &str); 16] = [
     ),
 ];
 
-/// Misses of the first level, cycles, and what is stored.
+/// Misses of the first level, cycles, and the stored values.
 struct Ran {
     misses: u64,
     cycles: u64,

@@ -91,7 +91,7 @@ fn analysed(path: &Path, text: String, includes: &[PathBuf]) -> std::thread::Res
     }))
 }
 
-/// Kernels, shader stages and PTX entries: what is launched.
+/// Kernels, shader stages and PTX entries: the functions that are launched.
 fn is_entry(item: &ItemRow) -> bool {
     !matches!(item.kind, "function" | "device" | "host" | "library")
 }

@@ -450,7 +450,7 @@ impl Reader<'_> {
 }
 
 impl CompileFlags {
-    /// Defines what the compiler does for the architecture.
+    /// Defines the compiler's macros for the architecture.
     pub fn define_architecture(&mut self) {
         let Some((number, alone)) = self.architecture else {
             return;

@@ -101,8 +101,8 @@ pub struct AnalysisConfig {
     pub machine_file: Option<PathBuf>,
     /// Registers of a thread, at most, where a kernel does not bound its launch.
     pub max_registers: Option<u32>,
-    /// Names of functions, with `*` for any text, and what they are. A name comes before a pattern, a longer pattern
-    /// before a shorter one.
+    /// Names of functions, with `*` for any text, and their stages. A name comes before a pattern, a longer
+    /// pattern before a shorter one.
     pub entry_points: Vec<(SmolStr, FunctionKind)>,
     /// True if 0 * x may be taken for 0; `None`: as the language has it.
     pub fast_math: Option<bool>,
@@ -117,7 +117,7 @@ impl AnalysisConfig {
         !self.command.as_ref().is_some_and(|flags| flags.separate)
     }
 
-    /// Functions are those of the hardware, where the language leaves it to whoever compiles.
+    /// Functions are those of the hardware, where the language leaves it to the compilation.
     #[must_use]
     pub fn approximates(&self) -> bool {
         let flags = self.command.as_ref();
@@ -189,7 +189,7 @@ pub enum Level {
     Off,
     /// A remark about the tool or its assumptions.
     Hint,
-    /// An estimate, or what an author may want to change.
+    /// An estimate, or something that an author may want to change.
     #[serde(alias = "info")]
     Information,
     /// A proved hazard.
@@ -371,7 +371,7 @@ pub fn set_target(analysis: &mut AnalysisConfig, name: &str) -> Result<(), Strin
     Ok(())
 }
 
-/// Puts what the build says of a file below what the settings say.
+/// Puts the build's options for a file below the settings.
 pub fn apply_command(analysis: &mut AnalysisConfig, flags: Option<CompileFlags>) {
     let Some(mut flags) = flags else {
         return;
@@ -388,7 +388,7 @@ pub fn apply_command(analysis: &mut AnalysisConfig, flags: Option<CompileFlags>)
     analysis.command = Some(Arc::new(flags));
 }
 
-/// Returns what a stage's name means, of a shader's function or a kernel.
+/// Returns the meaning of a stage's name, of a shader's function or a kernel.
 pub fn stage_from_name(name: &str) -> Result<FunctionKind, String> {
     ir::lower::c_family::stages::named_stage(name).ok_or_else(|| {
         format!("`{name}` is no stage: kernel, compute, vertex, pixel, geometry, hull, domain, amplification, mesh or ray-tracing")
@@ -396,7 +396,7 @@ pub fn stage_from_name(name: &str) -> Result<FunctionKind, String> {
 }
 
 impl AnalysisConfig {
-    /// Returns what the configuration says that a function is.
+    /// Returns the stage that the configuration gives to a function.
     pub fn entry_point(&self, name: &str) -> Option<FunctionKind> {
         let last = name.rsplit("::").next().unwrap_or(name);
         let found = self

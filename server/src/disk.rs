@@ -42,7 +42,7 @@ struct Job {
     answer: Arc<Answer>,
 }
 
-/// The answer of a reader, until nobody waits for it any more.
+/// The answer of a reader, until it is not awaited any more.
 #[derive(Default)]
 struct Answer {
     state: Mutex<State>,

@@ -153,7 +153,7 @@ pub fn line_beginning<'t>(text: &'t str, lines: &syntax::LineIndex, line: u32) -
     &whole[..end]
 }
 
-/// Bytes beyond which nobody reads a line.
+/// The most bytes of a line that people read.
 pub const LONG_LINE: usize = 4096;
 
 /// A line without its end mark.

@@ -49,7 +49,8 @@ impl Language {
         }
     }
 
-    /// The same for a file with a text, which says what assembly is for, and in which language a shader's stage is written.
+    /// The same for a file with a text, which determines the processor of assembly, and the language of a
+    /// shader's stage.
     pub fn of_file(path: &Path, text: &str) -> Language {
         let extension = path
             .extension()

@@ -33,12 +33,12 @@ use std::path::Path;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proposal {
     pub made: Made,
-    /// Loops that the assembler is told not to unroll.
+    /// Loops that the assembler must not unroll.
     pub rolled: usize,
     pub way: Way,
     pub before: Report,
     pub after: Report,
-    /// Bytes of local memory that the rewriting itself loads and stores, apart from what the assembler spills.
+    /// Bytes of local memory that the rewriting itself loads and stores, apart from the assembler's spills.
     pub own_bytes: u32,
     /// Texts that the assembler was given.
     pub tried: u32,

@@ -47,7 +47,8 @@ use syntax::{FileId, ItemKey, Problem, ProblemKind, Span};
 
 /// Bytes of a module in the text form of the IR.
 const LARGEST_IR: usize = 2 << 20;
-/// Blocks and instructions of one function, with what is inlined into it. Beyond, an analysis would take seconds.
+/// Blocks and instructions of one function, with the code inlined into it. Beyond, an analysis would take
+/// seconds.
 const LARGEST_FUNCTION: (usize, usize) = (30_000, 300_000);
 
 /// The source of an item, with positions relative to its start.
@@ -120,8 +121,8 @@ pub fn lex(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {
     }
 }
 
-/// Preprocesses a file and what it includes, each file through its own query. A file that another one includes is seen
-/// through that one: with its macros and types, its instances of templates and its launches.
+/// Preprocesses a file and its includes, each file through its own query. A file that another one includes is
+/// seen through that one: with its macros and types, its instances of templates and its launches.
 pub fn preprocess(db: &dyn Db, file: File) -> Unit {
     let own = path_text(file.path(db));
     let config = file.settings(db).analysis(db);
@@ -139,7 +140,8 @@ pub fn preprocess(db: &dyn Db, file: File) -> Unit {
     preprocessed(db, file, file, None)
 }
 
-/// The settings of the file that a file's unit begins with: what a header is depends on how that one is compiled.
+/// The settings of the file that a file's unit begins with: the meaning of a header depends on the
+/// compilation of that file.
 pub fn settings(db: &dyn Db, file: File) -> Settings {
     let own = file.settings(db);
     match file.includers(db).is_empty() && own.analysis(db).seen_through.is_empty() {
@@ -164,7 +166,7 @@ pub fn misses_includes(db: &dyn Db, file: File) -> bool {
         && (db::unit(db, file).includes.iter()).any(|include| include.resolved.is_none())
 }
 
-/// Returns what the settings say to the preprocessor.
+/// Returns the options of the preprocessor in the settings.
 fn preprocess_options(db: &dyn Db, config: &AnalysisConfig, dialect: Dialect) -> PreprocessOptions {
     let mut options = PreprocessOptions::new(dialect);
     if let Some(command) = &config.command {
@@ -433,7 +435,7 @@ pub fn environment(db: &dyn Db, file: File) -> Environment {
     environment
 }
 
-/// A projection, so that the declarations do not depend on what else a unit holds.
+/// A projection, so that the declarations do not depend on other contents of a unit.
 pub fn missing_headers(db: &dyn Db, file: File) -> Vec<SmolStr> {
     ir::lower::c_family::missing_headers(&db::unit(db, file).includes)
 }

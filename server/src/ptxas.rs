@@ -86,8 +86,8 @@ pub fn assemble(ptxas: &Path, text: &str, target: &str) -> Result<Report, PtxasE
     Ok(report)
 }
 
-/// Returns what becomes of one kernel of a text; with the weight of its code where a disassembler stands beside the
-/// assembler.
+/// Returns the outcome for one kernel of a text; with the weight of its code if a disassembler stands beside
+/// the assembler.
 pub fn assemble_entry(
     ptxas: &Path,
     text: &str,
@@ -149,8 +149,8 @@ pub fn figures(
     Ok(each.collect())
 }
 
-/// Returns what `ptxas -v` prints, by entry: the lines from where it says that it compiles one, without those of
-/// functions that it calls.
+/// Returns the output of `ptxas -v`, by entry: the lines from where it says that it compiles one, without
+/// those of functions that it calls.
 fn by_entry(said: &str) -> Vec<(&str, Report)> {
     let mut out: Vec<(&str, String)> = Vec::new();
     let mut own = true;

@@ -15,12 +15,12 @@
 
 use std::collections::HashMap;
 
-/// The cost of what executes.
+/// The cost of the executed instructions.
 #[derive(Clone, Copy, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Weight {
     /// In issue slots.
     pub cost: f64,
-    /// Instructions that stay whatever is spilled.
+    /// Instructions that are independent of spilling.
     pub work: f64,
     /// Accesses to local memory.
     pub local: f64,
@@ -35,7 +35,7 @@ pub struct Weight {
 const LOCAL_LOAD: f64 = 1.5;
 const LOCAL_STORE: f64 = 5.0;
 const SHARED: f64 = 1.25;
-/// Executions of a loop's body for one of the loop, and levels that are told apart.
+/// Executions of a loop's body for one of the loop, and the levels that are distinguished.
 const LEVEL: f64 = 10.0;
 const LEVELS: usize = 4;
 

@@ -193,7 +193,7 @@ fn named(text: &str, base: &[String], found: &mut Vec<Vec<String>>) {
     found.push(path);
 }
 
-/// The largest set of modules of which each leads to each other by what they name.
+/// The largest set of modules of which each leads to each other by the names that they use.
 fn largest_circle(folder: &Path) -> Vec<String> {
     let files = sources(folder);
     let modules: BTreeMap<Vec<String>, usize> =
@@ -302,7 +302,7 @@ fn inputs_of_the_database_name_nothing_behind_them() {
     assert!(looked_at >= 4, "{looked_at}");
 }
 
-/// Views, the protocol and the command line are asked by nobody but those behind them.
+/// Views, the protocol and the command line are used only by the modules behind them.
 #[test]
 fn only_what_is_shown_names_views() {
     let folder = root().join("server/src");

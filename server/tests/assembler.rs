@@ -70,7 +70,8 @@ fn lenses(client: &mut Client, uri: &str) -> String {
     titles.collect::<Vec<_>>().join("\n")
 }
 
-/// The lens and the findings tell what the assembler counted once it has; until then they answer with the estimate.
+/// The lens and the findings have the assembler's counts once they are known; until then they answer with the
+/// estimate.
 #[test]
 fn figures_arrive_and_stay_as_long_as_the_code_does() {
     let place = Place::new("figures");
@@ -108,7 +109,7 @@ fn figures_arrive_and_stay_as_long_as_the_code_does() {
     assert_eq!(client.shutdown(), Some(0));
 }
 
-/// An edit ends what runs for the text before it; no two processes run at once.
+/// An edit ends the process for the text before it; no two processes run at once.
 #[test]
 fn an_edit_ends_the_process() {
     let place = Place::new("ended");

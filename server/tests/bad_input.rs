@@ -28,7 +28,7 @@ fn nested(open: &str, close: &str) -> String {
     )
 }
 
-/// A name, the text, and what has to be said of it.
+/// A name, the text, and the expected message.
 fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let text = |text: String| text.into_bytes();
     let limit = "read up to 500000 tokens";

@@ -16,7 +16,7 @@ use elf::{Kind, Symbol};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Returns the symbols that both make of a source; `None`: there is nobody to judge.
+/// Returns the symbols that both make of a source; `None`: there is no judge.
 fn both(place: &Place, source: &str) -> Option<(Vec<Symbol>, Vec<Symbol>)> {
     let compiler = std::env::var("LOCKSTEP_CC").unwrap_or_else(|_| "cc".into());
     let there = |name: &str| Command::new(name).arg("--version").output().is_ok();

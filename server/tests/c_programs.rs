@@ -168,7 +168,7 @@ int g(int i) { announced += later(i) + small(i); return hlp(i) + count++ + own++
     assert_eq!(simulated(&out, "g", &["2"]), 5 + 7 + 4 + 9);
 }
 
-/// Copies and fills of a constant size are loads and stores of what the pointers' types permit.
+/// Copies and fills of a constant size are loads and stores as the pointers' types permit.
 #[test]
 fn copies_of_constant_size_are_what_the_library_makes_of_them() {
     let source = include_str!("c_programs/copies.c");

@@ -609,7 +609,7 @@ fn a_barrier_in_a_called_function_is_told_once_with_the_calls_that_lead_to_it() 
     assert_ne!(index["class"], "uniform", "{index}");
 }
 
-/// A file that sets macros and includes a shader is that shader, for what is asked of functions.
+/// A file that sets macros and includes a shader is that shader, for questions about functions.
 #[test]
 fn a_file_without_code_of_its_own_is_what_it_includes() {
     let place = Place::new("wrapper");

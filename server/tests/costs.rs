@@ -637,8 +637,8 @@ fn members_that_take_all_between_lanes_are_no_waste() {
     assert!(told[2..].iter().all(strided), "{told:?}");
 }
 
-/// The cost of a traversal is not known: no line has a share, and the function's cycles say what they leave
-/// out.
+/// The cost of a traversal is not known: no line has a share, and the function's cycles say that they leave
+/// it out.
 #[test]
 fn beside_rays_no_line_has_a_share() {
     let source = |trace: &str| {

@@ -19,7 +19,7 @@ use oracle::random::c::{Kernel, kernel};
 use std::path::Path;
 use std::process::Command;
 
-/// A compiler that counts, and what gives its counts.
+/// A compiler that counts, and the tool that prints its counts.
 #[derive(Clone, Debug)]
 enum Tool {
     /// Compiler, and true for the JSON.

@@ -472,7 +472,7 @@ fn interpreted(kernel: &Kernel, source: &str) -> Left {
     )
 }
 
-/// Returns the result of the emitted code in the simulator: with what the source asks for, and nothing else.
+/// Returns the result of the emitted code in the simulator: with the source's own requests, and nothing else.
 fn simulated(kernel: &Kernel, source: &str) -> Left {
     let table = codegen::machine::named("itanium2").expect("a table");
     let epic = table.epic().expect("explicit groups");
@@ -576,7 +576,7 @@ fn random_kernels_compute_the_same_after_each_action() {
     }
 }
 
-/// Comments of several lines are indented with what they stand in, and are the same comments all the same.
+/// Comments of several lines are indented with the code around them, and are the same comments all the same.
 #[test]
 fn comments_of_several_lines_stay_in_an_unrolled_loop() {
     let source = "\

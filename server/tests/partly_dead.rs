@@ -230,7 +230,7 @@ fn an_editor_shows_how_often_a_value_is_dead() {
     );
 }
 
-/// Mostly zero, and what a product with it needs.
+/// A value that is mostly zero, and the operands of a product with it.
 const PRODUCT: &str = "void mul(int *x, const int *a, const int *b, const int *c, int n)
 {
     for (int i = 0; i < n; i++) {

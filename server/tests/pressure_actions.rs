@@ -75,7 +75,7 @@ const LOOP: &str = r#"__global__ void __maxnreg__(16) sums(float* out, const flo
 }
 "#;
 
-/// Variables of 64 bits: a counter, what grows without a bound, and what loses its lower half.
+/// Variables of 64 bits: a counter, one that grows without a bound, and one that loses its lower half.
 const WIDE: &str = r#"__global__ void __maxnreg__(24) sums(float* out, const float* __restrict__ in, int n, size_t width) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float a = in[i], b = in[i + 1], c = in[i + 2], d = in[i + 3], e = in[i + 4], f = in[i + 5];

@@ -165,7 +165,7 @@ fn client() -> Client {
     client
 }
 
-/// Waits until what is published of a file fits.
+/// Waits until the published diagnostics of a file fit.
 fn published(client: &mut Client, uri: &str, fits: impl Fn(&str) -> bool) {
     client.wait_for("textDocument/publishDiagnostics", |params| {
         params["uri"] == uri && fits(&params["diagnostics"].to_string())

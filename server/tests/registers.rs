@@ -91,7 +91,7 @@ fn scalar_registers_are_counted_apart() {
     );
 }
 
-/// A stage has no shared memory: what is the same in all lanes has a lane of a register.
+/// A stage has no shared memory: a value that is the same in all lanes has a lane of a register.
 #[test]
 fn stages_keep_uniform_values_in_lanes() {
     let place = Place::new("stage");
@@ -215,8 +215,8 @@ $loop:
 }
 ";
 
-/// Within 8 registers most of this waits elsewhere: by the paper's allocator a constant and a known multiple of the thread's
-/// number are computed again, and what is uniform lies once a warp.
+/// Within 8 registers most of this waits elsewhere: by the paper's allocator a constant and a known multiple
+/// of the thread's number are computed again, and a uniform value lies once per warp.
 #[test]
 fn allocators_find_homes_by_class() {
     let place = Place::new("allocators");

@@ -448,7 +448,8 @@ fn a_file_of_ten_thousand_lines_gives_a_page_of_bounded_size() {
     assert!(!list(&page["notes"]).is_empty(), "what is left out is told");
 }
 
-/// The panel of registers has what `lockstep registers` tells: the kernel's number, its budget, lines and variables.
+/// The panel of registers has the output of `lockstep registers`: the kernel's number, its budget, lines and
+/// variables.
 #[test]
 fn the_panel_of_registers_is_that_of_the_command() {
     let file = fixture("cuda/register_budgets.cu");

@@ -20,7 +20,7 @@ const KERNEL: &str =
 const COUNTED: &str = "__global__ void k(float* out, const float* in) { int i = threadIdx.x; float a = in[i]; float b = a * in[i + 1]; if (i < 3) __syncthreads(); out[i] = b * a; }\n";
 const LOOP: &str = "void scale(float *restrict to, const float *restrict from, int n) {\n    for (int i = 0; i < n; i++)\n        to[i] = 2.0f * from[i];\n}\n";
 
-/// Reading one of these never ends, never begins, or takes what is meant for somebody else.
+/// Reading one of these never ends, never begins, or takes data that is meant for another reader.
 fn endless(place: &Place) -> Vec<String> {
     let fifo = place.path("fifo");
     rustix::fs::mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR).expect("a FIFO");

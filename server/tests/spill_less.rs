@@ -76,8 +76,8 @@ fn read_in_a_loop() -> String {
     out
 }
 
-/// Parked values of which each round of a loop rebuilds all cost more than what is spilled: the machine code tells, where a
-/// disassembler stands beside the assembler.
+/// Parked values of which each round of a loop rebuilds all cost more than the spills: the machine code shows
+/// it, if a disassembler stands beside the assembler.
 #[test]
 #[cfg(unix)]
 fn what_costs_more_in_a_loop_is_no_gain() {
@@ -143,8 +143,8 @@ fn of_each_lane() -> String {
     out
 }
 
-/// Values of which there is one a lane can't be parked where the workgroup may be of any size; our allocator leaves the assembler
-/// less to spill all the same, and what it keeps in local memory itself counts.
+/// Values of which there is one a lane can't be parked where the workgroup may be of any size; our allocator
+/// leaves the assembler less to spill all the same, and its own slots in local memory count.
 #[test]
 fn our_allocator_is_a_rewriting_too() {
     if !has_assembler() {

@@ -219,7 +219,7 @@ fn what_changes_is_said() {
     );
 }
 
-/// Several versions that stand apart are made at once, where a profile says what is zero; each can be taken back.
+/// Several versions that stand apart are made at once, if a profile counts zeros; each can be taken back.
 #[test]
 fn the_best_set_of_versions_of_a_function() {
     let place = fast("set");

@@ -101,7 +101,7 @@ fn kernels_ask_for_the_permission_by_name() {
     );
 }
 
-/// The title with a profile: what is saved, wherever the profile lies; another profile changes it.
+/// The title with a profile has the saving, wherever the profile lies; another profile changes it.
 #[test]
 fn a_profile_gives_the_predicted_saving() {
     let place = Place::new("saving");
@@ -308,7 +308,7 @@ fn a_version_of_ptx_text_is_made_and_taken_back() {
     );
 }
 
-/// The estimate weighs a loop by what the profile saw of it, in the source and in text of the machine.
+/// The estimate weighs a loop by its count in the profile, in the source and in text of the machine.
 #[test]
 fn a_profile_says_how_often_a_loop_runs() {
     let place = Place::new("loop-executions");

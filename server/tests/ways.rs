@@ -9,7 +9,7 @@ use command::{Place, errors, lockstep};
 use serde_json::{Value, json};
 use support::Client;
 
-/// Few elements are large; what is done for them is much.
+/// Few elements are large, but the work for them is much.
 const SHADE: &str = "__global__ void shade(const float* in, float* out, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -42,7 +42,7 @@ fn expect(file: &str, count: usize) {
 }
 
 /// A variable written through copies of memory, through the arm of a condition, through a method that another
-/// class overrides or into a variable that outlives its call is not what it was.
+/// class overrides or into a variable that outlives its call has lost its old value.
 #[test]
 fn writes_that_are_no_assignments_by_name_count() {
     let place = Place::new("writes");
@@ -205,8 +205,9 @@ __global__ void later(int* o, int n) {{
     expect(&place.file("read.cu", &source), 10);
 }
 
-/// A load from a uniform address gives each lane its own value if lanes have just stored there and no barrier stands
-/// in between; what a barrier separates, what is stored alike by all, and other elements stay uniform.
+/// A load from a uniform address gives each lane its own value if lanes have just stored there and no barrier
+/// stands in between; loads separated by a barrier, values stored alike by all lanes, and other elements stay
+/// uniform.
 #[test]
 fn what_lanes_have_just_stored_is_not_uniform() {
     let place = Place::new("races");

@@ -160,7 +160,7 @@ fn groups(
     }
 }
 
-/// Returns what functions, their loops and their lines cost.
+/// Returns the costs of functions, their loops and their lines.
 fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl Fn(u32) -> usize) {
     let lines = db::line_index(db, file);
     let mut note = |line: usize, text: String| {

@@ -53,7 +53,7 @@ pub(super) fn branches(args: &BranchesArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// A run in the interpreter; `None`: it failed, which was told.
+/// A run in the interpreter; `None`: it failed, which was reported.
 fn of_source(
     db: &Database,
     file: File,
@@ -139,7 +139,7 @@ fn callees(module: &Module, function: &Function) -> Vec<SmolStr> {
     names
 }
 
-/// A run on the simulator; `None`: it failed, which was told.
+/// A run on the simulator; `None`: it failed, which was reported.
 fn of_assembly(
     db: &Database,
     file: File,

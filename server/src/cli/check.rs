@@ -100,7 +100,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
     Ok(if unusable { 2 } else { u8::from(denies) })
 }
 
-/// Stack of a thread that checks files: what lowering may use anywhere, with room.
+/// Stack of a thread that checks files: the most that lowering may use anywhere, with room.
 const STACK: usize = 8 << 20;
 
 /// Checks files on all cores. Findings are taken in the order of the files, as soon as they are known.
@@ -202,7 +202,7 @@ fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String], keep
     }
 }
 
-/// Errors always count, what is milder when it is denied.
+/// Errors always count, milder findings if they are denied.
 fn denied(one: &Diagnostic, deny: &[String]) -> bool {
     one.level == Level::Error
         || deny.iter().any(|code| match code.as_str() {
@@ -214,7 +214,7 @@ fn denied(one: &Diagnostic, deny: &[String]) -> bool {
         })
 }
 
-/// Files as given, and those below directories whose extension says what they are, sorted.
+/// Files as given, and those below directories with a known extension, sorted.
 fn files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool), CliError> {
     let mut files = BTreeSet::new();
     let mut unusable = false;
@@ -291,7 +291,7 @@ fn progress(files: usize) -> indicatif::ProgressBar {
 #[derive(Default)]
 struct Tally {
     files: usize,
-    /// Errors, warnings, what is of information, hints.
+    /// Errors, warnings, information, hints.
     counts: [usize; 4],
     notes: usize,
 }

@@ -214,7 +214,7 @@ fn full(target: &str) -> String {
     }
 }
 
-/// Says who chose the processor, or that what `--machine` names is none.
+/// Says where the processor was chosen, or that `--machine` does not name one.
 fn origin(db: &Database, file: File, args: &EmitArgs) -> Result<String, CliError> {
     let analysis = file.settings(db).analysis(db);
     let own = analysis.machine_file.as_ref().filter(|path| {
@@ -241,8 +241,8 @@ fn nothing(name: &str) -> CliError {
     ))
 }
 
-/// Says what breaks the grammar where code is wanted: in the chosen functions, and without a choice anywhere in the file,
-/// for what is broken there may be a function. There is no code of a file that holds an error.
+/// Reports violations of the grammar where code is wanted: in the chosen functions, and without a choice
+/// anywhere in the file, for broken text there may be a function. There is no code for a file with an error.
 fn broken(db: &Database, file: File, args: &EmitArgs, chosen: &[(Item<'_>, &Module)]) -> bool {
     let mut found: Vec<(u32, u32, String)> = Vec::new();
     for (place, item) in program::own_items(db, file) {
@@ -268,7 +268,8 @@ fn broken(db: &Database, file: File, args: &EmitArgs, chosen: &[(Item<'_>, &Modu
     !found.is_empty()
 }
 
-/// Functions with a body in the file itself, with their modules; what other files may name of a header, too.
+/// Functions with a body in the file itself, with their modules; functions of a header that other files may
+/// name, too.
 fn chosen<'db>(
     db: &'db Database,
     file: File,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use syntax::LineIndex;
 
-/// Reads a file; what is wrong with its configuration goes to stderr.
+/// Reads a file; problems of its configuration go to stderr.
 pub(crate) fn open(db: &mut Database, path: &Path, args: &AnalysisArgs) -> Result<File, CliError> {
     opened(db, path, args, false)
 }
@@ -109,7 +109,7 @@ fn machine_problems(db: &Database, settings: db::Settings) {
     }
 }
 
-/// Computes what is shown of the items of a file and frees what is not, a few items at a time.
+/// Computes the shown results for the items of a file and frees the others, a few items at a time.
 pub(crate) fn warm(db: &mut Database, file: File) {
     // What kernels pass comes first, those of headers, too: facts of device functions need all of it.
     in_turn(
@@ -133,7 +133,7 @@ pub(crate) fn warm(db: &mut Database, file: File) {
     });
 }
 
-/// Items by their numbers: what is freed between them takes their names with it.
+/// Items by their numbers: freeing between them removes their names.
 fn in_turn(db: &mut Database, file: File, numbers: Vec<usize>, work: impl Fn(&Database, Item<'_>)) {
     for some in numbers.chunks(AT_ONCE) {
         for &number in some {
@@ -158,7 +158,7 @@ fn tell_once(line: String) {
     }
 }
 
-/// Returns what the build says, the nearest lockstep.toml, then the options.
+/// Returns the settings of the build, the nearest lockstep.toml, then the options.
 pub(crate) fn config_for(
     db: &Database,
     path: &Path,
@@ -347,7 +347,7 @@ pub(super) fn assembler() -> Result<PathBuf, CliError> {
     })
 }
 
-/// Has the kernels of a file assembled; what is refused keeps its estimate.
+/// Has the kernels of a file assembled; a refused kernel keeps its estimate.
 pub(super) fn assemble(db: &mut Database, file: File, tool: &Path) {
     let mut all = Figures::default();
     for job in figures::wanted(db, file) {

@@ -92,7 +92,7 @@ fn place(db: &Database, file: File, span: Span) -> (u32, u32) {
     line_column(text, db::line_index(db, file), span.start)
 }
 
-/// Returns what a reason speaks of, as it is written, and where.
+/// Returns the expression that a reason refers to, as it is written, and its place.
 fn at_places(db: &Database, file: File, said: &Said) -> String {
     let text = program::text(file.source(db));
     let mut places: Vec<String> = Vec::new();

@@ -55,7 +55,7 @@ pub(super) fn map(text: &str) -> Option<ProbeMap> {
     serde_json::from_str(text).ok()
 }
 
-/// Lists what the counters of a copy say, or writes it as JSON.
+/// Lists the readings of a copy's counters, or writes it as JSON.
 pub(super) fn import(
     args: &ProfileImportArgs,
     map: &ProbeMap,

@@ -74,7 +74,7 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// Returns what an allocator makes of the functions.
+/// Returns the results of an allocator for the functions.
 fn fitted_by(
     db: &Database,
     file: db::File,

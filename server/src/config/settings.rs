@@ -349,7 +349,7 @@ fn keys_of(table: &[&str]) -> Option<&'static serde_json::Map<String, Value>> {
     schema["properties"].as_object()
 }
 
-/// `includeDirs` is `include_dirs`; what is no key of ours, as a name of a function, stays as it is.
+/// `includeDirs` is `include_dirs`; a key that is none of ours, such as a name of a function, stays as it is.
 pub(super) fn in_snake_case(settings: &Value) -> Value {
     fn table(settings: &Value, path: &[&str]) -> Value {
         match (settings, keys_of(path)) {
@@ -594,7 +594,7 @@ impl Apply<'_> {
         }
     }
 
-    /// The name of a table of machines of a kind, of which the words say what it is and which there are.
+    /// The name of a table of machines of a kind, whose words describe it and list the known names.
     fn table(
         &mut self,
         key: &str,

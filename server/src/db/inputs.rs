@@ -22,8 +22,8 @@ use syntax::preprocess::Unit;
 pub trait Db: salsa::Database {
     /// The file of a path, read when it is first asked for.
     fn file(&self, path: &Path) -> File;
-    /// The unit that was computed last for a file, which may be outdated. A new one shares with it what is equal; no
-    /// result depends on whether there is one.
+    /// The unit that was computed last for a file, which may be outdated. A new one shares equal parts with
+    /// it; no result depends on whether there is one.
     fn last_unit(&self, file: File) -> Option<Arc<Unit>>;
     fn keep_unit(&self, file: File, unit: Arc<Unit>) -> Arc<Unit>;
     /// The tokens of a text, which another database may have made.
@@ -226,7 +226,7 @@ impl Database {
         }
     }
 
-    /// One that shares what it reads of the disk.
+    /// A database that shares the files that it reads from the disk.
     pub fn sharing(shared: &Arc<SharedFiles>) -> Self {
         Database {
             shared: Some(Arc::clone(shared)),
@@ -254,7 +254,7 @@ impl Database {
             .new(self)
     }
 
-    /// Writes only what differs: a setter does not compare.
+    /// Writes only differences: a setter does not compare.
     pub fn set_settings(
         &mut self,
         settings: Settings,
@@ -294,12 +294,12 @@ impl Database {
         }
     }
 
-    /// Returns what builds say of files.
+    /// Returns the builds' options for files.
     pub fn commands(&self) -> &Arc<Commands> {
         &self.commands
     }
 
-    /// Sees a header through what includes it, in that one's language, where the project has such a file.
+    /// Sees a header through a file that includes it, in that one's language, if the project has such a file.
     pub fn see_through_includers(&mut self, file: File) {
         let path = file.path(self).clone();
         let Some(project) = project_of(&path).filter(|_| is_header(&path)) else {
@@ -323,7 +323,7 @@ impl Database {
         }
     }
 
-    /// Lets what no configured directory leads to be found by its name in the project around a file.
+    /// Lets includes that no configured directory leads to be found by name in the project around a file.
     pub fn look_for_names(&mut self, file: File) {
         let Some(project) = project_of(file.path(self)) else {
             return;
@@ -371,7 +371,8 @@ impl Database {
         }
     }
 
-    /// Frees what is kept for the items used last only, beyond those. Waits for every clone and cancels computations.
+    /// Frees results that are kept for the items used last only, for all other items. Waits for every clone
+    /// and cancels computations.
     pub fn sweep(&mut self) {
         salsa::Database::trigger_lru_eviction(self);
     }
@@ -400,7 +401,7 @@ impl Database {
         self.sweep();
     }
 
-    /// Returns what the disk holds of a file now.
+    /// Returns the present contents of a file on the disk.
     pub fn read_from_disk(&self, path: &Path) -> Source {
         self.disk.read(path)
     }
@@ -454,7 +455,7 @@ pub fn read_source(path: &Path) -> Source {
     }
 }
 
-/// The maps stay consistent whatever unwinds: each is changed by one insertion.
+/// The maps stay consistent on any unwinding: each is changed by one insertion.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

@@ -13,7 +13,8 @@ pub use figure::{Figure, Figures};
 pub use inputs::{Database, Db, File, Settings, SharedFiles, Source, read_source};
 pub use queries::*;
 
-/// A computation was given up because its inputs are about to change or because nobody wants its result any more.
+/// A computation was given up because its inputs are about to change or because its result is not wanted any
+/// more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cancelled {
     InputsChange,

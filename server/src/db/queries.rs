@@ -64,7 +64,7 @@ pub struct ItemPlace {
     pub end: u32,
 }
 
-/// Runs every query of a file, so that what they gave before is freed.
+/// Runs every query of a file, so that their old results are freed.
 pub(super) fn derive_all(db: &dyn Db, file: File) {
     lexed(db, file);
     unit(db, file);
@@ -176,20 +176,20 @@ pub fn facts_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Analysed>> {
     Arc::new(program::analyse(db, item))
 }
 
-/// Returns what the kernels of an item pass to their callees.
+/// Returns the arguments that the kernels of an item pass to their callees.
 #[salsa::tracked]
 pub fn calls<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Passed> {
     program::calls(db, item)
 }
 
-/// Returns what its other functions call.
+/// Returns the callees of its other functions.
 #[salsa::tracked]
 pub fn callees<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Callees> {
     program::callees(db, item)
 }
 
-/// Returns what its other functions pass, whoever calls them. Asked for only of those that callers out of sight may
-/// call.
+/// Returns the arguments that its other functions pass, whatever their callers. Asked for only for those that
+/// callers out of sight may call.
 #[salsa::tracked]
 pub fn calls_of_device<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<(SmolStr, Vec<Passed>)> {
     program::calls_of_device(db, item)
@@ -210,13 +210,13 @@ pub fn rows<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Rows>> {
     Arc::new(derive::rows::of_item(lowered(db, item), facts_of(db, item)))
 }
 
-/// Returns what could not be understood of an item, item-relative.
+/// Returns the text of an item that could not be understood, item-relative.
 #[salsa::tracked]
 pub fn item_problems<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Problem> {
     program::item_problems(db, item)
 }
 
-/// Returns where items stand: what item-relative positions are resolved with.
+/// Returns the places of items, with which item-relative positions are resolved.
 #[salsa::tracked]
 pub fn places(db: &dyn Db, file: File) -> Places {
     program::places(db, file)
@@ -267,7 +267,7 @@ pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
 // A result of a query with several arguments is never freed: its key is interned and outlives the items in it. So what
 // is told of an item has the item as its only argument.
 
-/// Returns what the functions of an item cost a warp, item-relative. Asked for only where costs are shown.
+/// Returns the costs of an item's functions to a warp, item-relative. Asked for only where costs are shown.
 #[salsa::tracked]
 pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Option<Costs>> {
     derive::costs::of_item(db, item)
@@ -292,7 +292,7 @@ pub fn irrelevant_loads<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Irrelevant
     derive::irrelevant_loads::of_item(db, item)
 }
 
-/// Returns what findings need to know of the registers of an item's kernels, item-relative.
+/// Returns the facts that findings need about the registers of an item's kernels, item-relative.
 #[salsa::tracked]
 pub fn register_rows<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<RegisterRow> {
     derive::register_rows::of_item(db, item)
@@ -310,19 +310,19 @@ pub fn ptx_fingerprint(db: &dyn Db, file: File) -> u64 {
     derive::figures::of_file(db, file)
 }
 
-/// Returns what a profile says of an item, item-relative. Asked for only where there is one.
+/// Returns the zeros of an item in a profile, item-relative. Asked for only if there is one.
 #[salsa::tracked]
 pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>) -> Zeros {
     derive::zeros::of_item(db, item)
 }
 
-/// Returns what a profile says of an item's branches, item-relative. Asked for only where there is one.
+/// Returns the counts of an item's branches in a profile, item-relative. Asked for only where there is one.
 #[salsa::tracked]
 pub fn branches<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<BranchRow> {
     derive::branches::of_item(db, item)
 }
 
-/// Returns what an item comes to on a processor with explicit groups. Asked for only where somebody looks.
+/// Returns the loops of an item on a processor with explicit groups. Asked for only when somebody looks.
 #[salsa::tracked(lru = 32)]
 pub fn machine_code<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<MachineCode>> {
     derive::loops::machine_code(db, item)

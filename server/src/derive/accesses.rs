@@ -25,9 +25,8 @@ pub enum AccessRemark {
     Waste,
 }
 
-/// The remark at the end of a line. `None`: the access is worth none.
-/// In a kernel a pointer that is not known to lead elsewhere leads to global memory; what other functions are given may be
-/// the thread's own.
+/// The remark at the end of a line. `None`: the access is worth none. In a kernel a pointer that is not known
+/// to lead elsewhere leads to global memory; arguments of other functions may be the thread's own.
 pub fn access_remark(access: &AccessFact, kernel: bool) -> Option<AccessRemark> {
     let atomic = matches!(access.kind, AccessKind::Atomic(_));
     let gathers = access.class == AccessClass::Gather;

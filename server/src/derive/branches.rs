@@ -37,7 +37,7 @@ impl BranchRow {
     }
 }
 
-/// The branches of an item that its profile tells of.
+/// The branches of an item that its profile counts.
 pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<BranchRow> {
     let file = item.main(db);
     let profile = db::profile_of(db, file).map(|profile| db::profile_text(db, profile));

@@ -24,7 +24,7 @@ pub struct Job {
     /// `sm_80`
     pub target: String,
     pub max_registers: Option<u32>,
-    /// Entries of the code, and the fingerprints of what is asked.
+    /// Entries of the code, and the fingerprints of the questions.
     pub entries: Vec<(SmolStr, u64)>,
 }
 

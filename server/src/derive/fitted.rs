@@ -19,7 +19,7 @@ use syntax::ptx::{PtxFunction, PtxItemKind};
 /// Threads that a workgroup has at most where nothing says how many.
 const THREADS: u32 = 1024;
 
-/// A function of a file, and what became of it.
+/// A function of a file, and its outcome.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fitted {
     pub name: SmolStr,
@@ -84,7 +84,7 @@ impl Prepared {
         };
         self.within(&budget, allocator, &[])
     }
-    /// Its values in a budget. An assembler is told not to unroll the loops of these labels.
+    /// Its values in a budget. An assembler must not unroll the loops of these labels.
     ///
     /// # Errors
     /// As [`fit`].
@@ -157,7 +157,7 @@ pub fn fitted(
     fitted.collect()
 }
 
-/// A function's name, its place, that of its name, and what allocators take.
+/// A function's name, its place, that of its name, and the input of allocators.
 pub type Function = (SmolStr, Span, Span, Result<Prepared, Refusal>);
 
 /// The functions of a PTX file that have a body, or the one of a name. Empty for another language.

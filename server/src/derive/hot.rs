@@ -9,8 +9,8 @@ use syntax::{LineIndex, Span};
 
 /// Share of a function's cycles that its hot line holds at least.
 const HOT_SHARE: f64 = 0.2;
-/// Entry points below have no hot line, nor have functions that others call below `COLD_INSIDE`, or where loops are guessed:
-/// what those are given decides what they cost, and a caller's line has it.
+/// Entry points below have no hot line, nor have functions that others call below `COLD_INSIDE`, or where
+/// loops are guessed: their arguments decide their cost, which a caller's line has.
 const COLD: f64 = 300.0;
 const COLD_INSIDE: f64 = 2000.0;
 /// In a function with fewer lines that cost something a reader sees the dearest.
@@ -21,7 +21,7 @@ const DEAR: f64 = 200.0;
 const WHOLE: f64 = 0.9;
 /// The number of lines with about the same cost among which none stands out.
 const ALIKE: usize = 3;
-/// Share of a line's cycles that special functions are busy, from which on these are what it does.
+/// Share of a line's cycles that special functions are busy, from which on these count as its main work.
 const FUNCTIONS: f64 = 0.15;
 
 /// Returns true if a function has lines and loops that a reader would want to know of.
@@ -38,7 +38,7 @@ pub fn has_hot_places(cost: &ItemCost, head: Option<Head>, source: &str, start: 
     cost.total.cycles >= least && !is_constexpr(source, start, head.name_span)
 }
 
-/// Returns the line that holds most of a function's cycles among those that do not show what they cost.
+/// Returns the line that holds most of a function's cycles among those whose cost does not show.
 pub fn hot_line(
     cost: &ItemCost,
     all: &BTreeMap<u32, PlaceCost>,

@@ -24,8 +24,8 @@ pub struct IrrelevantLoads {
     pub share: f64,
     /// Accesses that a guard skips.
     pub accesses: usize,
-    /// Cycles of the guarded statements for an entry of the function, and of those what a guard saves, without misses; an
-    /// estimate.
+    /// Cycles of the guarded statements for an entry of the function, and those of them that a guard saves,
+    /// without misses; an estimate.
     pub region: f64,
     pub saved: f64,
     pub machine: SmolStr,

@@ -119,7 +119,7 @@ fn of_part(part: &Part<'_>, known: &Known, machine: &Machine) -> Vec<DeadRow> {
     out
 }
 
-/// Returns true for what a processor executes to give a value.
+/// Returns true for operations that a processor executes to compute a value.
 const fn computes(op: &Op) -> bool {
     !matches!(
         op,
@@ -200,13 +200,13 @@ pub struct Offer {
     /// there; an estimate.
     pub price: f64,
     pub machine: SmolStr,
-    /// True if it has lanes: a warp is spared only what none of its lanes reads.
+    /// True if it has lanes: a warp is spared only work whose result none of its lanes reads.
     pub lanes: bool,
     /// The code is the one that was profiled.
     pub exact: bool,
 }
 
-/// A statement at a place, with what comes of moving it.
+/// A statement at a place, with the result of moving it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tried {
     pub name: SmolStr,
@@ -295,7 +295,8 @@ fn attempt(
     })
 }
 
-/// The rewritten text is understood, and does what the original does; else the reason.
+/// Checks that the rewritten text is understood and has the effects of the original; otherwise returns the
+/// reason.
 pub(super) fn judge(
     db: &dyn Db,
     item: Item<'_>,

@@ -196,7 +196,8 @@ pub enum NoPaths {
 /// Paths that may have been taken which are listed where edges alone were counted.
 const MOST_LISTED: usize = 4096;
 
-/// The paths of a file's functions, or of the function of a name, and of what has none the reason.
+/// The paths of a file's functions, or of the function of a name, and the reasons for functions without
+/// paths.
 pub fn paths(
     db: &dyn Db,
     file: File,

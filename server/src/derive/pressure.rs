@@ -243,8 +243,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The variables that are cheapest to be without, in this order, until what is live at the peak fits so many registers.
-/// `None`: not even all of them are enough.
+/// The variables that are cheapest to do without, in this order, until those live at the peak fit this many
+/// registers. `None`: not even all of them are enough.
 pub fn cheapest(row: &Row, budget: u32) -> Option<Vec<&Entry>> {
     let mut over = row.registers.saturating_sub(budget);
     let mut all: Vec<&Entry> = row

@@ -37,7 +37,7 @@ pub struct Tried {
     pub result: Result<Proposal, Declined>,
 }
 
-/// Edits of the file that passed the checks, and what they are estimated to change.
+/// Edits of the file that passed the checks, and their estimated effects.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proposal {
     pub names: Vec<SmolStr>,
@@ -216,7 +216,7 @@ impl<'db> Looked<'db> {
         })
     }
 
-    /// The meaning of a place: a variable that is live at the peak, or what means the whole kernel.
+    /// The meaning of a place: a variable that is live at the peak, or the whole kernel.
     fn wanted(
         &self,
         function: &syntax::c_family::ast::Function,
@@ -327,8 +327,8 @@ impl<'db> Looked<'db> {
         })
     }
 
-    /// Returns whether it is certain that values are spilled; an error unless the kernel exceeds what it may have by the count that
-    /// is known best, or registers limit how many of its warps fit.
+    /// Returns whether it is certain that values are spilled; an error unless the kernel exceeds its budget
+    /// by the count that is known best, or registers limit how many of its warps fit.
     fn is_wanted(&self) -> Result<bool, Declined> {
         let known = registers::of_costs(self.db, self.item, self.at, self.costs);
         let Some(known) = known else {
@@ -376,7 +376,7 @@ impl<'db> Looked<'db> {
         }
     }
 
-    /// The same of the rewritten kernel, and what is found in it.
+    /// The same of the rewritten kernel, and the findings in it.
     fn estimated(&self, lowered: &Lowered) -> Option<(Estimated, Vec<Finding>)> {
         let function = lowered.module.functions.first()?;
         let options = &self.part.facts.options;

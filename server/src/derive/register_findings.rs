@@ -100,7 +100,7 @@ pub enum RegisterReason {
 pub enum SharedLimit {
     /// The bytes that the source declares, as opposed to those that a launch asks for.
     Declared,
-    /// The machine, whatever a launch asks for.
+    /// The machine, whatever the launch asks for.
     Machine,
     /// Direct3D, of a group.
     Group,

@@ -10,7 +10,7 @@ use facts::FunctionFacts;
 use facts::pressure::{LiveVariable, Pressure};
 use ir::Function;
 
-/// The number of registers of a thread, and what follows from it.
+/// The number of registers of a thread, and its consequences.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Registers {
     pub count: u32,
@@ -24,9 +24,9 @@ pub struct Registers {
     pub budget: Option<Budget>,
 }
 
-/// Percent of a budget beyond which what is needed tells that values are spilled. Of 400 pairs of public kernels that have more than 32
-/// registers and budgets of 32, 48 and 64 those above had spills in 58 of 61 cases: of PTX in 43 of 45, of CUDA, as clang and
-/// `ptxas` compile it, in 15 of 16.
+/// The percentage of a budget beyond which the registers needed imply that values are spilled. Of 400 pairs
+/// of public kernels that have more than 32 registers and budgets of 32, 48 and 64 those above had spills in
+/// 58 of 61 cases: of PTX in 43 of 45, of CUDA, as clang and `ptxas` compile it, in 15 of 16.
 const CERTAIN: u32 = 115;
 
 impl Registers {

@@ -112,7 +112,7 @@ pub struct Occurrence {
     /// The component that the class comes from, and the block of the use: where a cause chain begins.
     pub worst: Option<Value>,
     pub block: Block,
-    /// Rests on what was assumed of the function.
+    /// True if it rests on an assumption about the function.
     pub assumed: bool,
 }
 
@@ -230,7 +230,7 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
     rows
 }
 
-/// The facts of an entry point that are about what it inlines.
+/// The facts of an entry point that are about the functions that it inlines.
 fn in_callees<T: Clone>(
     function: &Function,
     facts: &[T],
@@ -250,7 +250,7 @@ fn in_callees<T: Clone>(
         .collect()
 }
 
-/// The accesses of an entry point that lie in what it inlines.
+/// The accesses of an entry point that lie in the functions that it inlines.
 fn called(function: &Function, facts: &FunctionFacts) -> Vec<AccessFact> {
     if !matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
         return Vec::new();

@@ -28,8 +28,8 @@ use syntax::c_family::ast::ParsedItem;
 /// Variables of a function that are tried: each is written, judged and lowered.
 pub const MOST_TRIED: usize = 24;
 
-/// The share of its work that a branch around work of a thread must save: loads that remain wait for the test, and those of
-/// elements side by side bring what is skipped, too.
+/// The share of its work that a branch around work of a thread must save: loads that remain wait for the
+/// test, and those of adjacent elements bring the skipped ones, too.
 pub const LEAST_OF_A_THREAD: f64 = 0.34;
 
 /// A version that passed, and its estimate.
@@ -42,7 +42,7 @@ pub struct Offer {
     pub model: Option<Model>,
 }
 
-/// A variable that could be tested, with what comes of it.
+/// A variable that could be tested, with the outcome.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tried {
     pub name: String,
@@ -109,7 +109,7 @@ pub fn with_source(
     ));
 }
 
-/// Returns what the configuration and the facts permit.
+/// Returns the permissions of the configuration and the facts.
 pub fn settings(db: &dyn Db, file: File, item: Item<'_>) -> Settings {
     let configured = program::settings(db, file).analysis(db).fast_math;
     let hlsl = file.language(db) == Language::Hlsl;
@@ -281,7 +281,7 @@ pub fn facts_of(part: &Part<'_>, values: &[Value]) -> Option<Tested> {
     })
 }
 
-/// The values of what a candidate names or is, where it is set or computed.
+/// The values of the variable or expression of a candidate, where it is set or computed.
 pub fn values_of(function: &Function, candidate: &Candidate) -> Option<Vec<Value>> {
     let here = Loc::here(candidate.place);
     if !candidate.is_operand() {
@@ -331,7 +331,7 @@ pub fn function_around<'db>(
         .find(|function| function.span.start <= place.start && place.end <= function.span.end)
 }
 
-/// Returns what the file's profile has of a function.
+/// Returns the values of a function in the file's profile.
 fn stored_item(
     db: &dyn Db,
     item: Item<'_>,
@@ -348,8 +348,8 @@ fn stored_item(
     Some((profile, at))
 }
 
-/// Returns how often a warp executes each block of a function for one invocation, by the file's profile; what that does
-/// not tell follows from the facts. `None`: it tells nothing.
+/// Returns how often a warp executes each block of a function for one invocation, by the file's profile;
+/// blocks without counts follow from the facts. `None`: there are no counts.
 pub fn executions(
     db: &dyn Db,
     item: Item<'_>,
@@ -373,7 +373,7 @@ pub fn executions(
     Some(weights(function, facts, &flow, &loops, Some(&known)).blocks)
 }
 
-/// Returns what the file's profile says of the zeros of a function's values.
+/// Returns the probabilities of zeros of a function's values in the file's profile.
 pub fn probabilities(db: &dyn Db, item: Item<'_>, function: &Function) -> Option<Probabilities> {
     let (profile, at) = stored_item(db, item, function)?;
     Some(Probabilities::of_profile(function, &profile.items[at]))

@@ -71,7 +71,7 @@ pub struct Ways {
     pub hot: Vec<HotPath>,
 }
 
-/// The ways of an item that its profile tells of. Of instances of a template the first that has a profile.
+/// The ways of an item that its profile counts. Of the instances of a template, the first that has a profile.
 pub fn of_item(db: &dyn Db, item: Item<'_>) -> Ways {
     let mut out = Ways::default();
     for part in parts(db, item) {

@@ -141,7 +141,7 @@ pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
     }
 }
 
-/// Returns what the profile says of an item.
+/// Returns the zeros of an item in the profile.
 pub fn of_item(db: &dyn Db, item: Item<'_>) -> Zeros {
     let mut zeros = Zeros::default();
     let file = item.main(db);
@@ -348,7 +348,7 @@ pub fn rows(db: &dyn Db, file: File) -> Vec<ZeroRow> {
     all
 }
 
-/// The profile of a file for those who make use of it: versioning asks it for probabilities.
+/// The profile of a file for its users: versioning asks it for probabilities.
 pub fn stored(db: &dyn Db, file: File) -> Option<Arc<StoredProfile>> {
     match file_profile(db, file) {
         FileProfile::Read(_, _, profile) => Some(profile),

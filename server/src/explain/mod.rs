@@ -71,7 +71,7 @@ pub fn note(name: &str) -> Option<&'static str> {
     notes().find(|note| *note == name)
 }
 
-/// Returns what a note says, in one sentence.
+/// Returns the summary of a note, in one sentence.
 pub fn note_summary(code: &str) -> &'static str {
     let page = NOTES.iter().find(|(name, _)| *name == code);
     page.and_then(|(_, text)| text.split("\n\n").nth(1))
@@ -79,7 +79,7 @@ pub fn note_summary(code: &str) -> &'static str {
         .trim()
 }
 
-/// Returns what a diagnostic says, in one sentence: the first paragraph of its page.
+/// Returns the summary of a diagnostic, in one sentence: the first paragraph of its page.
 pub fn summary(code: Code) -> &'static str {
     text(code).split("\n\n").nth(1).unwrap_or("").trim()
 }

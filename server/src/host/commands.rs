@@ -52,7 +52,7 @@ impl Commands {
         }
     }
 
-    /// Looks again where there are files; what was read of one that did not change is kept.
+    /// Looks again where there are files; the contents of one that did not change are kept.
     pub fn look_again(&self) {
         locked(&self.found).clear();
     }

@@ -23,13 +23,14 @@ const MOST_ENTRIES: usize = 200_000;
 const MOST_BETWEEN: usize = 4;
 /// Units that are named.
 const MOST_NAMED: usize = 4;
-/// Bytes of a file beyond which nobody writes it by hand.
+/// The most bytes of a file written by hand.
 const LONGEST: u64 = 4 << 20;
 
 /// The `#include` lines of the files below a folder.
 #[derive(Debug, Default)]
 pub struct Includers {
-    /// Keyed by the last part of what is included, in lower case: who includes it, and the whole of what is written.
+    /// The includers by the last part of the included name, in lower case, each with the whole name as
+    /// written.
     lines: FxHashMap<String, Vec<(PathBuf, String)>>,
 }
 
@@ -81,7 +82,7 @@ impl Includers {
         found
     }
 
-    /// Takes what a file includes now.
+    /// Takes the present includes of a file.
     pub fn read_again(&mut self, path: &Path) {
         let path = normalize(path);
         for lines in self.lines.values_mut() {
@@ -150,7 +151,7 @@ impl Includers {
     }
 }
 
-/// Returns what a line includes.
+/// Returns the name that a line includes.
 fn included(line: &str) -> Option<&str> {
     let directive = line.trim_start().strip_prefix('#')?.trim_start();
     let rest = directive.strip_prefix("include")?.trim_start();

@@ -57,7 +57,7 @@ impl Names {
         })
     }
 
-    /// The file whose path ends in what an `#include` names: the only one, or the one nearest to the
+    /// The file whose path ends in the name of an `#include`: the only one, or the one nearest to the
     /// including file. A file that belongs to a compiler or a system is none of the project's.
     pub fn named(&self, from: &Path, include: &Spec<'_>) -> Option<&Path> {
         let &Spec {

@@ -61,7 +61,7 @@ fn io(path: &Path, source: std::io::Error) -> WriteError {
     }
 }
 
-/// Returns what a path leads to, whether that exists or not.
+/// Returns the target of a path, whether that exists or not.
 fn target(path: &Path) -> Result<PathBuf, WriteError> {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {

@@ -137,7 +137,7 @@ fn run(queue: &Receiver<Order>, events: &Sender<Event>, shared: &Shared, edits: 
     }
 }
 
-/// Assembles code; `false`: nobody wants it any more.
+/// Assembles code; `false`: the result is not wanted any more.
 fn take(known: &mut Figures, job: &Job, tool: &Path, stale: &dyn Fn() -> bool) -> bool {
     let found: FxHashMap<u64, Figure> = match ptxas::figures(tool, job, stale) {
         Ok(found) => found.into_iter().collect(),

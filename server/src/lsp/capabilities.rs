@@ -99,7 +99,7 @@ pub(super) fn client_features(params: &InitializeParams) -> ClientFeatures {
     }
 }
 
-/// Bytes are what we count, so they are preferred; who offers nothing counts in UTF-16.
+/// We count bytes, so they are preferred; a client that offers nothing counts in UTF-16.
 fn encoding(capabilities: &ClientCapabilities) -> Encoding {
     let offered = capabilities
         .general

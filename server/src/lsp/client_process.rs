@@ -49,7 +49,7 @@ fn is_zombie(process: u32) -> bool {
     state.is_some_and(|state| state.starts_with('Z'))
 }
 
-/// Here the end of the input has to do: nobody inherits pipes unasked.
+/// Here the end of the input has to do: pipes are not inherited unasked.
 #[cfg(not(unix))]
 fn is_alive(_: u32) -> bool {
     false

@@ -24,8 +24,8 @@ pub(super) struct CodeParams {
 }
 
 impl Backend {
-    /// `lockstep/code { textDocument, position, ptxas }`: the GPU code of the function there, with the lines that it
-    /// comes from; with `ptxas`, what that program makes of it.
+    /// `lockstep/code { textDocument, position, ptxas }`: the GPU code of the function there, with the lines
+    /// that it comes from; with `ptxas`, the result of that program.
     pub(super) async fn code(&self, params: CodeParams) -> Result<Option<Value>> {
         let position = params.position;
         let answer = self.ask(params.text_document.uri, move |db, file, snapshot| {

@@ -2,9 +2,10 @@
 
 /// `lockstep.addToBaseline { path, entry }`: accepts a finding.
 pub(super) const ADD_TO_BASELINE: &str = "lockstep.addToBaseline";
-/// `lockstep.profile { textDocument, position, inputs }`: runs a kernel and keeps what it computed.
+/// `lockstep.profile { textDocument, position, inputs }`: runs a kernel and keeps its profile.
 pub(super) const PROFILE: &str = "lockstep.profile";
-/// `lockstep.importProfile { textDocument, table } or { textDocument, counters, map }`: keeps what a device counted.
+/// `lockstep.importProfile { textDocument, table } or { textDocument, counters, map }`: keeps the counts of a
+/// device.
 pub(super) const IMPORT: &str = "lockstep.importProfile";
 /// `lockstep.instrument { textDocument }`: writes a copy that counts.
 pub(super) const INSTRUMENT: &str = "lockstep.instrument";

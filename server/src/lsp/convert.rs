@@ -40,7 +40,7 @@ fn position(place: Place) -> Position {
     Position::new(place.line, place.column)
 }
 
-/// A text with what is needed to place offsets in it.
+/// A text with the index needed to place offsets in it.
 pub(super) struct Text<'a> {
     pub(super) source: &'a str,
     pub(super) lines: &'a LineIndex,
@@ -202,7 +202,8 @@ pub(super) fn tokens(text: &Text<'_>, tokens: &[Token]) -> Vec<SemanticToken> {
     out
 }
 
-/// The edit from one list of tokens to another: what differs between the common beginning and the common end.
+/// The edit from one list of tokens to another: the difference between the common beginning and the common
+/// end.
 pub(super) fn tokens_delta(
     old: &[SemanticToken],
     new: &[SemanticToken],

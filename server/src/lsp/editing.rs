@@ -68,7 +68,7 @@ impl Backend {
         }
     }
 
-    /// Returns what may stand at a position.
+    /// Returns the completions at a position.
     pub(super) async fn completions(
         &self,
         params: CompletionParams,
@@ -123,7 +123,8 @@ impl Backend {
         }))
     }
 
-    /// Functions and types whose name has the letters of a query in order: of the open documents and what they include.
+    /// Functions and types whose name has the letters of a query in order: of the open documents and their
+    /// includes.
     #[allow(deprecated)]
     pub(super) async fn workspace_symbols(
         &self,

@@ -63,7 +63,7 @@ pub(super) enum Event {
     Request(Request),
     /// A computation for publication was cancelled.
     Again(String),
-    /// A computation for publication is over, whatever came of it.
+    /// A computation for publication is over, whatever its result.
     Published,
     /// The figures of an assembler for code of a document.
     Figures {

@@ -88,8 +88,8 @@ pub(super) struct Owner {
     outgoing: Outgoing,
 }
 
-/// Publications are computed a few at a time, so that requests find a free thread; between them what the computations
-/// left behind is freed, so that memory does not grow with the number of files that are opened at once.
+/// Publications are computed a few at a time, so that requests find a free thread; between them the remains
+/// of computations are freed, so that memory does not grow with the number of files that are opened at once.
 #[derive(Default)]
 struct Publishing {
     waiting: VecDeque<String>,
@@ -98,7 +98,7 @@ struct Publishing {
     since_sweep: usize,
 }
 
-/// Publications between two sweeps of what is kept for the items used last only.
+/// Publications between two sweeps of results that are kept for the items used last only.
 const SWEEP: usize = 4;
 
 impl Owner {
@@ -247,7 +247,7 @@ impl Owner {
         }
     }
 
-    /// Takes back what the client was told of files in folders that it has closed.
+    /// Withdraws the diagnostics of files in folders that the client has closed.
     fn forget_folders(&mut self, removed: &[PathBuf]) {
         let gone = |path: &Path| removed.iter().any(|folder| path.starts_with(folder));
         let told: Vec<PathBuf> = self
@@ -348,7 +348,7 @@ impl Owner {
         }
     }
 
-    /// The flags of a file; what is not known yet is asked for.
+    /// The flags of a file; flags that are not known yet are asked for.
     fn command_of(&mut self, path: &Path) -> Option<&CompileFlags> {
         if !self.commands.contains_key(path) {
             self.commands.insert(path.to_owned(), None);
@@ -439,7 +439,7 @@ impl Owner {
         self.all_due();
     }
 
-    /// Frees what only closed documents needed.
+    /// Frees results that only closed documents needed.
     fn keep_what_is_open(&mut self, closed: File) {
         let mut needed = FxHashSet::default();
         for open in self.open.values() {

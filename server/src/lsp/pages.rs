@@ -46,7 +46,7 @@ impl Backend {
         Ok(html.map(|html| json!({ "html": html })))
     }
 
-    /// A report; what it executes runs on a database of its own.
+    /// A report; its executions run on a database of its own.
     async fn html(&self, uri: Uri, item: Option<String>) -> Result<Option<String>> {
         let copy = self.ask(uri, |db, file, _| Copy::of(db, file));
         let Some(copy) = copy.await? else {
@@ -124,7 +124,7 @@ impl Backend {
         Ok(Some(json!({ "path": path.display().to_string() })))
     }
 
-    /// Has the client open a file: a page of HTML by what shows such, anything else by itself.
+    /// Has the client open a file: a page of HTML in a browser, anything else by itself.
     fn open_page(&self, path: &Path, external: bool) {
         if !self.shared.features().shows_documents {
             return;

@@ -35,7 +35,7 @@ pub(super) struct CancelParams {
     token: ProgressToken,
 }
 
-/// Ends the run when nobody waits for it, and the display of its progress in any case.
+/// Ends the run when it is not awaited, and the display of its progress in any case.
 struct Guard(Arc<Counted>);
 
 impl Drop for Guard {
@@ -239,7 +239,7 @@ impl Backend {
     }
 }
 
-/// An error for people; what a run stumbled over stands on lines of its own.
+/// An error for people; the problems of a run stand on lines of their own.
 fn told(error: &MakeError) -> String {
     match error {
         MakeError::Run {

@@ -45,7 +45,7 @@ impl Projects {
         let _ = self.includers.send(Look::Opened(path.to_owned()));
     }
 
-    /// Asks who includes a header, now and whenever that changes.
+    /// Asks for the includers of a header, now and whenever that changes.
     pub(super) fn header(&self, path: &Path) {
         let _ = self.includers.send(Look::Header(path.to_owned()));
     }
@@ -83,7 +83,7 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Files that come together share what is found.
+/// Files that come together share the search.
 fn look_for_commands(events: &Sender<Event>, files: &Receiver<PathBuf>, commands: &Commands) {
     while let Ok(first) = files.recv() {
         commands.look_again();
@@ -190,7 +190,7 @@ impl Named {
         }
     }
 
-    /// `false`: nobody listens any more.
+    /// `false`: the receiver is gone.
     fn tell(&mut self, events: &Sender<Event>) -> bool {
         let mut needed: FxHashSet<PathBuf> = FxHashSet::default();
         for (path, told) in &mut self.told {

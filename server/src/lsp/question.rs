@@ -57,7 +57,7 @@ impl Shared {
     pub(super) fn set_version(&self, uri: &str, version: i32) {
         locked(&self.versions).insert(uri.to_owned(), version);
     }
-    /// Returns true if diagnostics are those of the newest version and differ from what the client has.
+    /// Returns true if diagnostics are those of the newest version and differ from those of the client.
     pub(super) fn is_news(&self, uri: &str, version: i32, diagnostics: &[Diagnostic]) -> bool {
         if self.version(uri) != Some(version) {
             return false;

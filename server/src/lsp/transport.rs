@@ -157,7 +157,7 @@ fn read_frames(input: impl Read, incoming: &UnboundedSender<Incoming>) {
     }
 }
 
-/// One frame, or what is wrong with it. Lines that are no header are passed over until a length is found.
+/// One frame, or its error. Lines that are no header are passed over until a length is found.
 fn read_frame(input: &mut impl BufRead) -> std::io::Result<Option<Result<Vec<u8>, String>>> {
     let mut length = None;
     let mut malformed = None;

@@ -52,8 +52,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Bytes that a rewriting loads from local memory and stores to it, apart from what the assembler spills: as the machine
-    /// code has them, as the text has them where there is none.
+    /// Bytes that a rewriting loads from local memory and stores to it, apart from the assembler's spills:
+    /// counted in the machine code, or in the text if there is none.
     fn own_bytes(&self, made: &Made, after: &Report) -> u32 {
         if made.local_bytes == 0 {
             return 0;
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// Three loads and a store of a word of a lane, and four loads of what takes no memory.
+    /// Three loads and a store of a word of a lane, and four loads of values that take no memory.
     fn made() -> Made {
         let spilled = |home, loads, stores| Spilled {
             name: "%r1".into(),

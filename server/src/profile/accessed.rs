@@ -19,7 +19,7 @@ const LARGEST_RECORD: i64 = 256;
 pub struct Accessed {
     /// The constant part of the offset, the type, and the number that the rest is a multiple of (0: there is no rest).
     places: Vec<(i64, Type, i64)>,
-    /// The end of what is reached, in bytes, as far as it is known.
+    /// The end of the accessed part, in bytes, as far as it is known.
     pub end: u64,
 }
 
@@ -140,7 +140,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The name of the buffer, the constant part of the offset, what the rest is a multiple of, and the largest offset.
+    /// The name of the buffer, the constant part of the offset, the divisor of the rest, and the largest
+    /// offset.
     fn address(&mut self, address: Value) -> Option<(String, i64, i64, Option<i64>)> {
         let (mut at, mut constant, mut of, mut most) = (address, 0i64, 0i64, Some(0i64));
         for _ in 0..DEEPEST {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Bytes of a report of counts that are read.
 const LARGEST_REPORT: u64 = 256 << 20;
 
-/// Reasons that are told where nothing is left of counts.
+/// The most reasons that are reported if no counts remain.
 const MOST_REASONS: usize = 4;
 
 /// The place of the counts.
@@ -111,7 +111,7 @@ impl Counts {
     }
 }
 
-/// The profile of a file, with what of the counts is in it no more. The error is for people.
+/// The profile of a file, with the counts that are not in it any more. The error is for people.
 pub fn import(db: &Database, file: File, from: &From, counts: &Counts) -> Result<Imported, String> {
     let warp_size = crate::program::settings(db, file)
         .analysis(db)

@@ -198,7 +198,7 @@ pub enum Pattern {
     Checker,
     /// From `color` at the left to `other` at the right.
     Gradient,
-    /// Smooth, of `cells` features a side; what is below `cut` is zero.
+    /// Smooth, of `cells` features a side; values below `cut` are zero.
     Noise,
 }
 

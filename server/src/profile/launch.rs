@@ -24,7 +24,7 @@ const MOST_ELEMENTS: u64 = 8;
 /// Bytes of values, buffers and memory.
 const MOST_MEMORY: u64 = 3 << 30;
 
-/// A launch, and what to tell of it.
+/// A launch, and the notes on it.
 #[derive(Debug)]
 pub struct Described {
     pub launch: Launch,

@@ -68,8 +68,8 @@ pub fn description_beside(source: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file() && path.file_name() != Some(crate::config::FILE_NAME.as_ref()))
 }
 
-/// Returns what a run of a source gets, without running it: the description that is given, else the one beside the
-/// source.
+/// Returns the inputs of a run of a source, without running it: the description that is given, else the one
+/// beside the source.
 pub fn inputs_of(source: &Path, given: Option<&Path>) -> Result<Inputs, MakeError> {
     let Some(path) = given
         .map(Path::to_owned)
@@ -161,7 +161,7 @@ impl Made {
 }
 
 impl Ran {
-    /// Returns what ran, in a line.
+    /// Returns a line about the run.
     pub fn line(&self) -> String {
         let workgroups = match self.runs < self.of {
             true => format!(

@@ -23,7 +23,7 @@ pub(super) struct MemberPlace {
     pub(super) ty: Type,
 }
 
-/// Members of constant buffers and plain global variables, found by what reads of their names load.
+/// Members of constant buffers and plain global variables, found by the loads of reads of their names.
 pub(super) fn members(module: &Module) -> Members {
     let mut members = Members::new();
     let Some(kernel) = module.functions.first() else {

@@ -73,7 +73,7 @@ struct Vector {
 #[derive(Debug)]
 pub struct Recorder {
     counters: Vec<Counter>,
-    /// Indexed by value; `u32::MAX` of what is not recorded.
+    /// Indexed by value; `u32::MAX` for values that are not recorded.
     of: EntityVec<Value, u32>,
     vectors: Vec<Vector>,
     /// Lanes that held zero when a member was computed last, by workgroup, warp and value.
@@ -171,7 +171,7 @@ impl Recorder {
         self.warps
     }
 
-    /// Does the same as `finish`, and returns what was seen at branches.
+    /// Does the same as `finish`, and returns the counts at branches.
     #[must_use]
     pub fn finish_with_branches(mut self) -> (Recorded, RecordedBranches) {
         let branches = std::mem::take(&mut self.branches).finish();

@@ -197,7 +197,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Values of one profile by what identifies them in another.
+/// Values of one profile by their identity in another.
 pub type Keyed<'p> = BTreeMap<(String, u32, Key), &'p StoredValue>;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -175,7 +175,8 @@ fn machine_type(ty: Type) -> &'static str {
     }
 }
 
-/// The machine's type of what a pointer of this type points to; what is no number is given as words.
+/// The machine's type of the elements that a pointer of this type points to; elements that are no numbers are
+/// given as words.
 fn element(pointer: &str) -> &'static str {
     let has = |word: &str| {
         pointer

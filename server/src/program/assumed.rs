@@ -8,7 +8,7 @@ use ir::FunctionKind;
 use ir::lower::c_family::{LowerOptions, Lowered};
 use smol_str::SmolStr;
 
-/// Returns what the configuration says to the lowering of an item.
+/// Returns the options of an item's lowering in the configuration.
 pub(super) fn lower_options(
     config: &AnalysisConfig,
     language: ir::Language,

@@ -77,7 +77,7 @@ fn name_behind<'a>(lexed: &'a LexedFile, tokens: &[RawToken]) -> Option<&'a str>
     None
 }
 
-/// The directive in front of a region that holds declarations, and what it says.
+/// The directive in front of a region that holds declarations, and its text.
 pub(super) fn condition_of(lexed: &LexedFile, region: Span) -> Option<(Span, String)> {
     let from = lexed.tokens.partition_point(|raw| raw.start < region.start);
     let tokens = lexed.tokens.get(from..).unwrap_or_default();
@@ -86,7 +86,7 @@ pub(super) fn condition_of(lexed: &LexedFile, region: Span) -> Option<(Span, Str
     ends.then(|| condition(lexed, region))?
 }
 
-/// The directive in front of a region, and what it says.
+/// The directive in front of a region, and its text.
 fn condition(lexed: &LexedFile, region: Span) -> Option<(Span, String)> {
     let directives = &lexed.directives;
     let behind = directives.partition_point(|&at| {
@@ -132,7 +132,7 @@ fn condition(lexed: &LexedFile, region: Span) -> Option<(Span, String)> {
     Some((span, why))
 }
 
-/// A directive's span, its word and what follows on its line.
+/// A directive's span, its word and the rest of its line.
 fn line(lexed: &LexedFile, hash: usize) -> Option<(Span, &str, Vec<RawToken>)> {
     let tokens = lexed.tokens.get(hash..)?;
     let (first, rest) = tokens.split_first()?;

@@ -41,7 +41,7 @@ pub(super) struct Includes<'a> {
     system: &'a [PathBuf],
     /// True if the declarations of the CUDA toolkit's own headers are built in.
     knows_toolkit: bool,
-    /// The files of the project, for what no directory leads to.
+    /// The files of the project, for names that no directory leads to.
     names: Option<&'a Names>,
     /// Written for a system whose names of files have no case and whose separator is `\\`.
     any_case: bool,

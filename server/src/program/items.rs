@@ -3,7 +3,7 @@
 use crate::db::{self, Db, File, Item, ItemPlace};
 use syntax::FileId;
 
-/// The items of the file itself, not of what it includes, by position.
+/// The items of the file itself, not of its includes, by position.
 pub fn own_items<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)> {
     let mut own: Vec<_> = db::items(db, file)
         .iter()
@@ -14,8 +14,8 @@ pub fn own_items<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)
     own
 }
 
-/// The file's own items; of a file that has no code of its own, such as one that sets macros and includes a shader, those
-/// of what it includes.
+/// The file's own items; for a file without code of its own, such as one that sets macros and includes a
+/// shader, those of its includes.
 pub fn items_to_show<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)> {
     let own = own_items(db, file);
     if own.iter().any(|(_, item)| item.holds(db).code) {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub struct Passed {
     pub item: ItemKey,
     pub callee: SmolStr,
-    /// Every call tells what it passes.
+    /// True if the arguments of every call are known.
     pub known: bool,
     pub scopes: Vec<Option<Scope>>,
     /// The uniformity of each `static` variable's contents, as far as the callers know it.
@@ -24,15 +24,15 @@ pub struct Passed {
     pub reached: Option<Scope>,
     /// The assumption that a scope rests on: `Options::assumption` of a caller.
     pub assumption: SmolStr,
-    /// Each caller with what it passes itself.
+    /// The callers, each with the arguments that it passes itself.
     pub callers: Vec<(SmolStr, Vec<Option<Scope>>)>,
 }
 
-/// The functions of an item that are no kernels, and what they call.
+/// The functions of an item that are no kernels, and their callees.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Callees {
     pub function: SmolStr,
-    /// The callers whose calls tell what they pass.
+    /// The callers whose calls have known arguments.
     pub called: Vec<(ItemKey, SmolStr)>,
     /// Otherwise; itself, if others may call it.
     pub reached: Vec<(ItemKey, SmolStr)>,
@@ -80,7 +80,7 @@ pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
     merged(calls)
 }
 
-/// Returns what the functions of an item that are no kernels call, without their facts.
+/// Returns the callees of an item's functions that are no kernels, without their facts.
 pub fn callees(db: &dyn Db, item: Item<'_>) -> Vec<Callees> {
     let functions = db::lowered(db, item).iter().filter_map(|one| {
         let function = one.module.functions.first().filter(|f| !is_root(f))?;
@@ -101,7 +101,7 @@ pub fn callees(db: &dyn Db, item: Item<'_>) -> Vec<Callees> {
     functions.collect()
 }
 
-/// Returns what the functions of an item that are no kernels pass, whoever calls them.
+/// Returns the arguments that an item's functions which are no kernels pass, whatever their callers.
 pub fn calls_of_device(db: &dyn Db, item: Item<'_>) -> Vec<(SmolStr, Vec<Passed>)> {
     let functions = db::lowered(db, item).iter().filter_map(|one| {
         let function = one.module.functions.first().filter(|f| !is_root(f))?;
@@ -258,7 +258,7 @@ fn merge(last: &mut Passed, call: Passed) {
     }
 }
 
-/// Returns what all callers of a unit pass.
+/// Returns the arguments that all callers of a unit pass.
 pub fn all_calls(db: &dyn Db, file: File) -> Vec<Passed> {
     let items = db::items(db, file).iter();
     let kernels = items.filter(|item| item.holds(db).kernels);
@@ -363,7 +363,7 @@ fn unknown(item: &ItemKey, callee: &SmolStr) -> Passed {
     }
 }
 
-/// Returns what is passed to the functions of an item.
+/// Returns the arguments passed to the functions of an item.
 pub fn passed(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
     if is_header(item.main(db).path(db)) {
         return Vec::new();
@@ -391,8 +391,8 @@ fn is_header(path: &Path) -> bool {
     })
 }
 
-/// Returns what each kernel passes for a parameter of a device function, when they differ: the largest scope over which
-/// it is uniform.
+/// Returns the argument of each kernel for a parameter of a device function, if they differ: the largest
+/// scope over which it is uniform.
 pub fn callers_that_differ<'db>(
     db: &'db dyn Db,
     item: Item<'db>,

@@ -12,7 +12,7 @@ pub enum NothingShown {
     NoText,
     /// Macros, includes and other directives.
     DirectivesOnly,
-    /// All declarations stand behind conditions that are false; where the first is, and what it says.
+    /// All declarations stand behind conditions that are false; the place of the first, and its text.
     Inactive { directive: Span, why: String },
     /// Types, constants, functions without bodies.
     NoBodies,

@@ -5,7 +5,8 @@
 use crate::db::{Db, Source};
 use std::path::{Path, PathBuf};
 
-/// In the directory of the toolkit's headers: what tells that it is one. The compiler's part may be packaged apart.
+/// In the directory of the toolkit's headers: the file that identifies it. The compiler's part may be
+/// packaged apart.
 const MARKS: [&str; 2] = ["crt/host_defines.h", "cuda_runtime_api.h"];
 /// Folders below it that belong to libraries.
 const LIBRARIES: [&str; 5] = ["cccl", "cub", "thrust", "cuda", "nv"];

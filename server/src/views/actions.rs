@@ -10,7 +10,7 @@ use crate::documents::{line_beginning, line_text};
 use crate::program::{self, Language};
 use syntax::{LineIndex, Span};
 
-/// Returns what comes of the line where an edit begins; the text itself where a line is added.
+/// Returns the new text of the line where an edit begins; the text itself where a line is added.
 fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
     match what {
         Doing::Edit(edits) => {
@@ -54,7 +54,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     all
 }
 
-/// Returns what an author may ask for without a finding.
+/// Returns the actions that an author may request without a finding.
 pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut all = super::versions::actions(db, file, range);
     all.extend(super::partly_dead::actions(db, file, range));
@@ -195,7 +195,7 @@ pub fn fixes(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     actions
 }
 
-/// Returns what the baseline keeps of a finding.
+/// Returns the baseline's entry for a finding.
 pub fn baseline_entry(
     db: &dyn Db,
     file: File,

@@ -22,7 +22,7 @@ const ALLOCATORS: [(Allocator, &str, &str); 4] = [
 /// Registers without which no instruction of PTX is sure to find its operands.
 const LEAST: u32 = 8;
 
-/// Returns what can be made of the kernel whose head is at a place.
+/// Returns the actions on the kernel whose head is at a place.
 pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     if file.language(db) != Language::Ptx {
         return Vec::new();

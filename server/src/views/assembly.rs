@@ -95,7 +95,7 @@ fn list<T: ToString>(registers: impl Iterator<Item = T>) -> String {
     }
 }
 
-/// Returns what an instruction does, its slot, and who waits for it how long.
+/// Returns the effect of an instruction, its slot, and the instructions that wait for it, with their waits.
 pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     let assembly = db::assembly(db, file);
     let number = at(assembly, offset)?;

@@ -153,7 +153,7 @@ fn left_out(callees: &[SmolStr]) -> String {
     )
 }
 
-/// The gain of regions against what they add.
+/// The gain of regions against their added cost.
 fn saved(all: &Counts, after: &RegionSums, penalty: u32) -> String {
     let regions = match after.regions {
         1 => "1 region".to_owned(),

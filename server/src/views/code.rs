@@ -5,7 +5,8 @@ use crate::db::{Db, File};
 use crate::derive::code::{NoCode, TargetCode};
 use crate::program;
 
-/// The code without what an edit elsewhere in the file changes, such as the lines that it comes from.
+/// The code without the parts that an edit elsewhere in the file changes, such as the lines that it comes
+/// from.
 pub fn comparable(code: &TargetCode) -> String {
     code.text
         .lines()
@@ -38,7 +39,7 @@ pub fn occupancy(code: &TargetCode, registers: u32) -> Option<String> {
     ))
 }
 
-/// Returns what the assembler says, and how many warps fit then.
+/// Returns the assembler's report, and the number of warps that fit then.
 pub fn summary(code: &TargetCode, report: &crate::ptxas::Report) -> String {
     match occupancy(code, report.registers) {
         Some(occupancy) => format!("{} · {occupancy}", report.line()),

@@ -70,7 +70,7 @@ static CUDA: LazyLock<Vec<Provided>> =
 static HLSL: LazyLock<Vec<Provided>> =
     LazyLock::new(|| provided_in(include_str!("completion/hlsl.tsv")));
 
-/// Returns what a language provides.
+/// Returns the builtins of a language.
 pub fn provided(language: Language) -> &'static [Provided] {
     match language {
         Language::Cuda => &CUDA,
@@ -108,7 +108,7 @@ fn work_of(unit: &str) -> Option<Work> {
     })
 }
 
-/// Returns what may stand at an offset.
+/// Returns the completions at an offset.
 pub fn completions(db: &dyn Db, file: File, offset: u32) -> Vec<Completion> {
     let source = program::text(file.source(db));
     let Some(before) = source.get(..offset as usize) else {
@@ -160,7 +160,7 @@ fn semantics() -> Vec<Completion> {
     rows.filter_map(row).collect()
 }
 
-/// The variables of the function around an offset, with what they are.
+/// The variables of the function around an offset, with their facts.
 fn variables(db: &dyn Db, file: File, offset: u32) -> Vec<Completion> {
     let Some((place, item)) = item_at(db, file, offset) else {
         return Vec::new();
@@ -207,7 +207,7 @@ fn declared(db: &dyn Db, file: File) -> Vec<Completion> {
     found
 }
 
-/// Returns what the language provides, with its cost.
+/// Returns the builtins of the language, with their costs.
 fn of_language(db: &dyn Db, file: File) -> Vec<Completion> {
     let language = file.language(db);
     let machine = db::charges(db, program::settings(db, file));

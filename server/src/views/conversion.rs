@@ -88,7 +88,7 @@ fn tenths(cycles: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// The edit, and what comes of it in the code.
+/// The edit, and its effect on the code.
 fn attempt(
     db: &dyn Db,
     file: File,

@@ -165,7 +165,8 @@ fn is_one(times: f64) -> bool {
     (times - 1.0).abs() < 1e-9
 }
 
-/// The factors of a total with as many digits as it takes for the product of what is printed to be the total that is.
+/// The factors of a total with as many digits as it takes for the product of the printed numbers to be the
+/// printed total.
 fn product(total: f64, factors: &[f64]) -> Vec<String> {
     let printed = |digits: i32| -> Vec<f64> {
         let scale = 10f64.powi(digits);
@@ -222,7 +223,7 @@ pub fn lens(costs: &Costs, known: Option<&Registers>) -> String {
     text
 }
 
-/// Returns how many warps fit, and who says how many registers a thread has.
+/// Returns the number of warps that fit, and the source of the number of a thread's registers.
 fn fitted(known: Option<&Registers>) -> Option<(&Fit, String)> {
     let known = known?;
     Some((known.fit.as_ref()?, super::pressure::label(known)))

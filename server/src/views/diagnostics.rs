@@ -40,7 +40,7 @@ pub fn diagnostics_but(
     shown
 }
 
-/// Returns what the analysis found and nobody silenced.
+/// Returns the findings of the analysis that are not silenced.
 pub fn findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     alike_told_once(file, each_finding(db, file))
 }
@@ -71,7 +71,7 @@ pub fn each_finding(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     shown
 }
 
-/// Findings that rest on what is live and how many warps fit.
+/// Findings that rest on live registers and the number of warps that fit.
 pub const OF_REGISTERS: &[Code] = &[
     Code::LaunchBoundsSpill,
     Code::OccupancyCliff,
@@ -81,7 +81,7 @@ pub const OF_REGISTERS: &[Code] = &[
     Code::SpillInLoop,
 ];
 
-/// Returns what the analysis found, silenced or not.
+/// Returns the findings of the analysis, silenced or not.
 fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     // The function that says it, by `found`.
@@ -204,7 +204,8 @@ fn in_words(rows: &Rows) -> Vec<(&Rows, &Finding, String)> {
     told
 }
 
-/// Findings of one function that say the same are told each up to so many; of more the first says how many there are.
+/// Findings of one function that say the same are reported one by one up to this number; of more, the first
+/// gives their number.
 const MOST_ALIKE: usize = 4;
 /// Places that it names.
 const MOST_PLACES: usize = 32;
@@ -242,8 +243,8 @@ fn alike_told_once(file: File, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     told
 }
 
-/// Returns whether a finding depends on the callers of a function: what it does to memory, and who takes part
-/// in it.
+/// Returns whether a finding depends on the callers of a function: its accesses to memory, and the lanes that
+/// take part in it.
 const fn depends_on_callers(code: Code) -> bool {
     matches!(
         code,

@@ -24,7 +24,7 @@ use ir::{BindingKind, FunctionKind, Space, VariableKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::{ItemKey, LineIndex, Span};
 
-/// VS Code cuts what is longer (`editor.inlayHints.maximumLength`).
+/// VS Code cuts longer hints (`editor.inlayHints.maximumLength`).
 pub const LONGEST: usize = 43;
 /// The least shares of a function's cycles that a branch loses, and through which its lanes idle, for a hint.
 const LOST: f64 = 0.05;
@@ -641,7 +641,7 @@ fn taken_between_lanes<'a>(
     taken
 }
 
-/// Returns true if what lies between lanes is mostly used: three of four components waste little.
+/// Returns true if the bytes between lanes are mostly used: three of four components waste little.
 fn takes_most(access: &AccessFact, taken: &FxHashMap<Together<'_>, u64>) -> bool {
     together(access).is_some_and(|key| 3 * taken[&key] >= 2 * key.3.unsigned_abs())
 }

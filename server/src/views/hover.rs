@@ -48,7 +48,7 @@ fn ways(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     })
 }
 
-/// Returns what fills the registers, on the line that has the mark of the peak.
+/// Returns the variables that fill the registers, on the line that has the mark of the peak.
 fn at_peak(
     db: &dyn Db,
     file: File,
@@ -288,7 +288,7 @@ fn variable(
     out
 }
 
-/// Returns what a fact rests on beyond the source.
+/// Returns the assumption of a fact beyond the source.
 fn assumption(assumed: bool, facts: &FunctionFacts) -> String {
     if assumed && !facts.options.assumption.is_empty() {
         format!("\n\n*assuming {}*", facts.options.assumption)

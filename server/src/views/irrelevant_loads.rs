@@ -15,7 +15,7 @@ fn matters(row: &IrrelevantLoads) -> bool {
     row.saved >= WORTH * row.region
 }
 
-/// `×0 in 95 %: skips 3 accesses`, behind what is set.
+/// `×0 in 95 %: skips 3 accesses`, behind the variable that is set.
 pub fn hints(db: &dyn Db, item: Item<'_>) -> Vec<Hint> {
     let place = item.place(db);
     let rows = db::irrelevant_loads(db, item).iter();

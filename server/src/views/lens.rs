@@ -23,7 +23,7 @@ pub struct Lens {
     pub item: String,
     /// Its costs and the warps that fit, where costs are shown.
     pub costs: Option<String>,
-    /// Its registers against what it may have, where that matters.
+    /// Its registers against its budget, if that matters.
     pub registers: Option<String>,
 }
 

@@ -125,7 +125,7 @@ pub fn refusals(db: &dyn Db, file: File, name: Option<&str>) -> Vec<(Span, Strin
     out
 }
 
-/// The words for what holds a loop back.
+/// The words for the reasons that hold a loop back.
 fn words_of(db: &dyn Db, file: File, reason: &HeldBack) -> String {
     match reason {
         HeldBack::By(reason) => match reason {
@@ -161,7 +161,7 @@ fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> Str
     }
 }
 
-/// Returns what serves an operation, for people.
+/// Returns the unit that serves an operation, for people.
 fn units(name: &str) -> String {
     match name {
         "slots" => "issue slots".into(),

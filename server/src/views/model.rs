@@ -27,7 +27,7 @@ pub struct Hint {
 pub enum Category {
     /// A value that a profile has seen to be zero.
     Zero,
-    /// A value that a profile has seen to be read by nobody.
+    /// A value that, by a profile, nothing reads.
     Dead,
     /// Sectors, banks, strides.
     Access,
@@ -76,7 +76,7 @@ pub struct Note {
     pub item: String,
     pub span: Span,
     pub message: String,
-    /// Another place, and what it is.
+    /// Another place, and its role.
     pub other: Option<(Span, &'static str)>,
 }
 
@@ -131,7 +131,7 @@ pub enum Doing {
 }
 
 impl Action {
-    /// A rewrite that is refused until it is known what it does.
+    /// A rewrite that is refused until its effect is known.
     pub(super) fn rewrite(id: &str, title: String) -> Action {
         Action {
             id: id.to_owned(),

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use syntax::{FileId, Span};
 
 const ID: &str = "sink-dead";
-/// The share of executions that nothing reads from which on a hint or a finding tells of it.
+/// The share of executions that nothing reads from which on there is a hint or a finding.
 const SHARE: f64 = 0.5;
 /// The least estimated cycles that an entry of the function spends in vain, for a hint.
 const LOST: f64 = 4.0;
@@ -126,7 +126,7 @@ fn matters(row: &DeadRow) -> bool {
     row.counts.share() >= SHARE && row.lost() >= LOST
 }
 
-/// `dead in 73 %`, behind what is set.
+/// `dead in 73 %`, behind the variable that is set.
 pub fn hints(db: &dyn Db, item: Item<'_>) -> Vec<Hint> {
     let place = item.place(db);
     if place.file != FileId::MAIN {

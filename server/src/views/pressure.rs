@@ -41,7 +41,7 @@ pub(super) fn hints(
     out
 }
 
-/// A table of what fills the registers at the peak, for a hover.
+/// A table of the variables that fill the registers at the peak, for a hover.
 pub fn table(row: &Row) -> String {
     let at = row
         .line

@@ -103,7 +103,7 @@ pub(super) fn action(
     out
 }
 
-/// Puts what a version saves into its title and effect; `false` when it does not pay, and is refused.
+/// Puts the saving of a version into its title and effect; `false` when it does not pay, and is refused.
 pub(super) fn priced(
     out: &mut Action,
     model: Option<Model>,
@@ -171,7 +171,7 @@ pub(super) fn priced(
     true
 }
 
-/// Returns what a version must do that this one does not.
+/// Returns the condition that a version must meet and this one does not.
 fn wanted(model: &Model) -> String {
     match model.remaining() < model.threshold() {
         true => format!("at least {:.0} must be saved", model.least),

@@ -23,7 +23,7 @@ use syntax::ptx::{PtxFunction, PtxItemKind};
 /// Candidates of one line that are tried.
 const MOST_TRIED: usize = 12;
 
-/// Returns what can be made or taken back at a place.
+/// Returns the versions that can be made or taken back at a place.
 pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let text = program::text(file.source(db));
     let mut found = Vec::new();
@@ -203,7 +203,7 @@ impl Trying<'_> {
         ranked::offered(found)
     }
 
-    /// The best set of versions of the function that do not touch each other, where a profile says what is zero.
+    /// The best set of versions of the function that do not touch each other, if a profile counts zeros.
     fn set(&self, allowed: Settings) -> Option<Action> {
         let probabilities = versions::probabilities(self.db, self.item, self.function)?;
         let candidates = self.document.candidates();
@@ -263,7 +263,7 @@ impl Trying<'_> {
         set.action(edits, self.machine)
     }
 
-    /// All of it could be zero for what it is made by.
+    /// Returns whether all of it could be zero by the operation that makes it.
     fn structural(&self, candidate: &Candidate) -> bool {
         candidate
             .members

@@ -13,7 +13,7 @@ use syntax::c_family::ast::Function;
 
 /// Versions that are offered.
 const MOST_OFFERED: usize = 5;
-/// Refusals that are told where nothing is offered.
+/// The most refusals that are reported if nothing is offered.
 const MOST_REFUSED: usize = 3;
 
 /// Versions of the variables set within a range of the item, best first. With a profile by the cycles that they save;

@@ -9,7 +9,8 @@ use crate::documents::line_column;
 use crate::program;
 use std::fmt::Write;
 
-/// A kernel's registers, the table of what fills them at the peak, and what is best kept elsewhere for a budget.
+/// A kernel's registers, the table of the variables that fill them at the peak, and those that are best kept
+/// elsewhere for a budget.
 pub fn report(row: &Row, budget: Option<u32>) -> String {
     let mut out = String::new();
     let at = row

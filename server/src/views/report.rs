@@ -357,7 +357,7 @@ pub const fn level_name(level: Level) -> &'static str {
     }
 }
 
-/// Returns what the function accesses itself, and what the functions that it inlines do.
+/// Returns the accesses of the function itself, and those of the functions that it inlines.
 fn accesses(
     db: &dyn Db,
     file: File,

@@ -81,7 +81,7 @@ pub fn symbols(db: &dyn Db, file: File) -> Vec<Symbol> {
     symbols
 }
 
-/// A name that a file or what it includes declares.
+/// A name that a file or one of its includes declares.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Declared {
     pub name: String,
@@ -90,7 +90,7 @@ pub struct Declared {
     pub span: Span,
 }
 
-/// Functions, types and variables of a file and of what it includes whose name fits a query.
+/// Functions, types and variables of a file and of its includes whose name fits a query.
 pub fn of_unit(db: &dyn Db, file: File, query: &str) -> Vec<Declared> {
     let mut found: Vec<Declared> = Vec::new();
     for one in symbols(db, file) {

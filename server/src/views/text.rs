@@ -103,7 +103,7 @@ pub fn access_remark(access: &AccessFact, kernel: bool) -> Option<String> {
     })
 }
 
-/// The word for an access: lanes gather what they read and scatter what they write.
+/// The word for an access: lanes gather by loads and scatter by stores.
 fn scattering(access: &AccessFact) -> &'static str {
     match (access.class, access.kind) {
         (AccessClass::Gather, facts::AccessKind::Load) => "gather",

@@ -124,7 +124,7 @@ impl Set {
     }
 }
 
-/// The set of a function of CUDA or HLSL, where a profile says what is zero.
+/// The set of a function of CUDA or HLSL, if a profile counts zeros.
 pub(super) fn of_source(
     db: &dyn Db,
     item: Item<'_>,

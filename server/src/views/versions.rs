@@ -13,7 +13,7 @@ use crate::program::{self, Language};
 use codegen::specialize::source::{Refusal, Settings, candidate_at, function_at, remove};
 use syntax::Span;
 
-/// Returns what versions can be made or taken back at a place.
+/// Returns the versions that can be made or taken back at a place.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let text = program::text(file.source(db));
     let mut found = Vec::new();

@@ -52,7 +52,8 @@ fn matters(row: &SideRow) -> bool {
     written && row.executed.least >= OFTEN && seldom
 }
 
-/// The hints of an item; with `all`, of every branch that was executed. `told` says of a place that another hint tells of it.
+/// The hints of an item; with `all`, of every branch that was executed. `told` decides whether another hint
+/// covers a place.
 pub fn hints(db: &dyn Db, item: Item<'_>, all: bool, told: &dyn Fn(Span) -> bool) -> Vec<Hint> {
     let place = item.place(db);
     if place.file != FileId::MAIN {

@@ -106,7 +106,7 @@ pub(super) fn unusable(reason: &UnusableProfile) -> String {
     }
 }
 
-/// The problems with the profile of a file: a place of the file, the code, what to say.
+/// The problems with the profile of a file: a place of the file, the code, the message.
 pub fn problems(db: &dyn Db, file: File) -> Vec<(&'static str, Span, String, String)> {
     match file_profile(db, file) {
         FileProfile::Missing => Vec::new(),

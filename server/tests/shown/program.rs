@@ -58,7 +58,7 @@ pub(crate) enum Expr {
     Group,
     /// The same in all threads, and not known.
     Size,
-    /// The contents of a buffer that nobody writes.
+    /// The contents of a buffer that is never written.
     Load(Box<Expr>),
     /// A number inside an object of a buffer.
     Member(Box<Object>, Leaf, Option<Box<Expr>>),
@@ -138,13 +138,13 @@ pub(crate) struct Call {
 pub(crate) enum Target {
     Function(usize),
     Code(Code),
-    /// A template whose argument's type is that of what it is given.
+    /// A template whose argument's type is that of its argument.
     Template,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Statement {
-    /// A variable that is written once: what is shown of it is compared with what it held.
+    /// A variable that is written once: the facts shown for it are compared with its values.
     Probe(String, Expr),
     ProbeCall(String, Call),
     Declare(String, Expr),

@@ -19,7 +19,7 @@ pub(crate) struct Seen {
     pub(crate) values: FxHashMap<String, Vec<(u32, Way, u32)>>,
 }
 
-/// Returns the contents of a buffer that nobody writes.
+/// Returns the contents of a buffer that is never written.
 fn content(index: u32) -> u32 {
     (index & 63).wrapping_mul(0x9e37_79b9) >> 7
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A kernel with findings; what it includes is made beside it, or is not there.
+/// A kernel with findings; its include is made beside it, or is missing.
 pub const KERNEL: &str = r#"#include "shapes.cuh"
 __global__ void scale(float* out, const float* in, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

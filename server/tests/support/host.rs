@@ -4,8 +4,8 @@ use super::command::{Place, errors, json, lockstep};
 use std::fmt::Write as _;
 use std::process::Command;
 
-/// Calls with integers, of functions that return integers: the host's results are the simulator's, whatever is asked of
-/// the emitted code.
+/// Calls with integers, of functions that return integers: the host's results are the simulator's, whatever
+/// the options of the emitted code.
 pub(crate) fn agree(place: &Place, source: &str, calls: &[(&str, Vec<i64>)]) {
     let file = place.file("program.c", source);
     let Some(expected) = of_host(place, source, calls) else {

@@ -119,7 +119,7 @@ impl Client {
         }
     }
 
-    /// Takes what arrives for some time.
+    /// Takes messages that arrive for some time.
     pub fn drain(&mut self, time: Duration) {
         let deadline = Instant::now() + time;
         while self.receive(deadline) {}

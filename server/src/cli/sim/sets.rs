@@ -18,7 +18,7 @@ use syntax::LineIndex;
 /// The processor whose cycles are counted if none is named.
 const PROCESSOR: &str = "sc140";
 
-/// A run that came to its end, and what it changed.
+/// A run that came to its end, and its changes.
 struct Ran<'a> {
     args: &'a SimArgs,
     machine: String,
@@ -76,7 +76,7 @@ pub(super) fn sim(args: &SimArgs, texts: &[String]) -> Result<u8, CliError> {
     Ok(u8::from(!ran.outcome.violations.is_empty()))
 }
 
-/// The settings with what the command line says of them.
+/// The settings with those of the command line.
 fn changed(mut settings: Settings, given: &[String]) -> Result<Settings, CliError> {
     for text in given {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));

@@ -28,7 +28,7 @@ impl Owner {
         self.ask_for_refresh();
     }
 
-    /// Another assembler, or none: what the one before said is forgotten.
+    /// Another assembler, or none: the results of the one before are forgotten.
     pub(super) fn forget_figures(&mut self) {
         let files: Vec<File> = self.open.values().filter_map(|open| open.file).collect();
         for file in files {

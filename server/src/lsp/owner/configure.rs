@@ -74,7 +74,7 @@ impl Owner {
         self.db.set_file_settings(file, settings);
     }
 
-    /// A configuration file that governs an open file is not what the author looks at: its problems are published.
+    /// A configuration file that governs an open file is not open itself: its problems are published.
     pub(super) fn tell_problems(&mut self, path: &Path) {
         let mut diagnostics = Vec::new();
         if !self.uris.contains_key(path)
@@ -185,7 +185,7 @@ impl Owner {
         }
     }
 
-    /// Returns the problems with a `lockstep.toml`, and at `machine_file` what is wrong with the table that it names.
+    /// Returns the problems with a `lockstep.toml`, and at `machine_file` those of the table that it names.
     pub(super) fn problems_of_config(
         &self,
         text: &str,

@@ -513,7 +513,7 @@ impl Scene<'_> {
     }
 }
 
-/// Returns false for what is computed elsewhere than where it stands.
+/// Returns false for conditions that are computed elsewhere than where they stand.
 const fn is_placed(op: &Op) -> bool {
     !matches!(
         op,

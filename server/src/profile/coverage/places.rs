@@ -78,7 +78,7 @@ impl Places {
         self.sides.get(&place).copied().unwrap_or_default()
     }
 
-    /// The line of what has one to itself, from 1.
+    /// The line of a statement that has one to itself, from 1.
     pub(super) fn alone(&self, place: Span, lines: &LineIndex) -> Option<u32> {
         let line = one_line(place, lines)?;
         (self.occupied.get(&line) == Some(&1)).then_some(line)
@@ -91,7 +91,7 @@ impl Places {
     }
 }
 
-/// The line from 1 of what lies on one alone.
+/// The line from 1 of a statement that lies on one alone.
 fn one_line(place: Span, lines: &LineIndex) -> Option<u32> {
     let (first, last) = (
         lines.line_column(place.start).0,
@@ -177,7 +177,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The condition of a statement, and what its sides begin with.
+    /// The condition of a statement, and the beginnings of its sides.
     fn head(&mut self, e: &Expr, sides: [Option<&Stmt>; 2]) {
         self.occupy(e.span);
         self.expression(e);

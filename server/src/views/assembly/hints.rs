@@ -10,8 +10,8 @@ use syntax::Span;
 /// Blocks of fewer groups have no hint of their own.
 const GROUPS: usize = 3;
 
-/// Returns hints on the cost of blocks: by default what a block takes, at its first instruction, and how long
-/// a group waits and for what; with `all` the cycle of every group.
+/// Returns hints on the cost of blocks: by default the cost of a block, at its first instruction, and the
+/// wait of a group with its reason; with `all` the cycle of every group.
 pub fn hints(
     db: &dyn Db,
     file: File,

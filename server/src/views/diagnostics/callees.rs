@@ -42,8 +42,8 @@ pub(super) fn inliners(db: &dyn Db, file: File) -> Vec<(ItemKey, SmolStr)> {
     all
 }
 
-/// Removes what a device function that kernels inline says of its lanes: the kernels know which lanes come,
-/// whether they end when it returns, and how uniform its parameters are, and say it themselves.
+/// Removes findings of a device function that kernels inline about its lanes: the kernels know which lanes
+/// come, whether they end when it returns, and how uniform its parameters are, and say it themselves.
 pub(super) fn left_to_callers(
     mut found: Vec<(Diagnostic, Teller)>,
     inliners: &[(ItemKey, SmolStr)],

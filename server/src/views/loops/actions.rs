@@ -36,7 +36,7 @@ const RESTRICT: &str = "add-restrict";
 const CONVERT: &str = "if-convert";
 const UNROLL: &str = "unroll";
 
-/// Returns what there is to do about the loop, or the `if`, at a place.
+/// Returns the actions on the loop, or the `if`, at a place.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut out = Vec::new();
     in_shown_function(
@@ -574,7 +574,7 @@ impl At<'_> {
         }
     }
 
-    /// Returns what comes of the loop in the changed item, which has `more` loops beside it.
+    /// Returns the outcome for the loop in the changed item, which has `more` loops beside it.
     fn after(&self, rewritten: &Rewritten, row: &Row, more: usize) -> Result<LoopReport, String> {
         let gone = || "the loop is not found in the changed text".to_owned();
         let lowered = rewritten.lowered.first().ok_or_else(gone)?;

@@ -49,7 +49,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The page of a function; `row` is what `analyze` says of it.
+    /// The page of a function; `row` is its entry in `analyze`.
     pub(super) fn function(
         &self,
         place: ItemPlace,

@@ -44,7 +44,7 @@ const MOST_BYTES: usize = 4_800_000;
 /// Findings of a file.
 const MOST_FINDINGS: usize = 600;
 
-/// The note of what facts rest on.
+/// The note on the assumptions of facts.
 const ASSUMPTION: &str = "assumption";
 
 /// The page as HTML; of one function only when its name is given.
@@ -58,7 +58,7 @@ pub fn page(
     html(&data(db, file, item, inputs, checkpoint))
 }
 
-/// The JSON of a page, without what makes it too large.
+/// The JSON of a page, without the parts that make it too large.
 fn json(page: &Page) -> String {
     // Numbers, texts and names only: there is always a text.
     let text = |page: &Page| escaped(&serde_json::to_string(page).unwrap_or_default());
@@ -140,7 +140,7 @@ fn escaped(json: &str) -> String {
     out
 }
 
-/// Returns what the page shows, as data.
+/// Returns the contents of the page, as data.
 pub fn data(
     db: &dyn Db,
     file: File,

@@ -218,7 +218,7 @@ pub struct AccessRow {
 /// The first lane, the distance to the next, and the number of lanes.
 pub type EvenLanes = (u64, u64, u32);
 
-/// The lanes of a warp against what they touch.
+/// The lanes of a warp against the sectors or banks that they touch.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct LanePicture {
     /// `sectors` or `banks`.
@@ -349,7 +349,7 @@ pub struct CodeRow {
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct PressureRow {
     pub target: String,
-    /// Registers of a thread, and who says so.
+    /// Registers of a thread, and the source of the number.
     pub registers: u32,
     pub worth: Worth,
     /// The budget with its reason.

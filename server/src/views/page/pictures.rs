@@ -17,7 +17,7 @@ const NO_DISTANCE: &str =
     "The run did not come here, and the distance between lanes is not a constant.";
 const NO_ADDRESSES: &str = "Nothing ran, and the distance between lanes is not a constant.";
 
-/// An observer of what the pictures of a function are of.
+/// An observer of the accesses and branches in the pictures of a function.
 pub(super) fn watch(function: &Function, facts: &FunctionFacts) -> Watch {
     let accesses = facts.accesses.iter().filter(|one| is_shown(one.space));
     let accesses = accesses.map(|one| (one.inst, (one.bytes, one.space)));

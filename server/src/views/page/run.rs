@@ -264,7 +264,7 @@ fn named(description: &Description) -> Vec<String> {
     shortened(values.collect())
 }
 
-/// Returns what the seed decides: contents of a distribution, and all that nothing describes.
+/// Returns the inputs that the seed decides: contents of a distribution, and all that nothing describes.
 fn random(description: &Description, launched: &Described) -> Vec<String> {
     let mut out = Vec::new();
     for (name, buffer) in &description.buffers {

@@ -63,7 +63,7 @@ impl Places<'_> {
         let (line, column) = line_column(source, db::line_index(self.db, of), span.start);
         Some((Some(name_of(self.db, of)), line, column))
     }
-    /// Returns what is written there, on one line.
+    /// Returns the text there, on one line.
     pub(super) fn short(&self, span: Span, limit: usize) -> String {
         let source = program::text(self.file.source(self.db));
         let written = source.get(span.start as usize..span.end as usize);
