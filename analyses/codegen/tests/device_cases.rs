@@ -67,7 +67,8 @@ fn fitted(file: &str, at: usize, launch: &Launch, words: u16) -> Option<String> 
     Some(out + &file[end..])
 }
 
-/// A kernel and its forms as one object of JSON; `None` where the interpreter does not settle what it computes.
+/// A kernel and its forms as one object of JSON; `None` if the interpreter's results are not the only
+/// possible ones.
 fn case(name: &str, text: &str, launch: &Launch) -> Option<Value> {
     let module = kernel(text)?;
     if !is_settled(text, &module) || launch.warp_size != 32 {

@@ -232,7 +232,7 @@ fn kernels_for_ia64() {
     pinned("kernels", &table);
 }
 
-/// A line a loop: what becomes of it.
+/// A line per loop: its outcome.
 #[test]
 fn loops_for_ia64() {
     let mut table = String::new();
@@ -283,7 +283,7 @@ fn loops_for_ia64() {
     pinned("loops", &table);
 }
 
-/// A line a loop and a way of pipelining: intervals, stages, what the code is made of.
+/// A line per loop and way of pipelining: intervals, stages, the contents of the code.
 #[test]
 fn loops_by_every_option_for_ia64() {
     use pipeline::{Disambiguation, Method};

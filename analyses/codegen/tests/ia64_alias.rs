@@ -172,7 +172,7 @@ impl Numbers {
     }
 }
 
-/// Returns what an execution leaves: its result, all memory, and its cycles.
+/// Returns the outcome of an execution: its result, all memory, and its cycles.
 fn left(
     text: &str,
     memory: &Memory,

@@ -95,7 +95,7 @@ fn written(text: &str) -> (Vec<Written>, BTreeMap<String, u32>) {
     (out, labels)
 }
 
-/// Reads what the disassembler writes by our own reader.
+/// Reads the disassembler's output by our own reader.
 fn reread(one: &Listed) -> Inst {
     let text = one.text.replace("(p0", "(p");
     let document = syntax::ia64::parse(&text);

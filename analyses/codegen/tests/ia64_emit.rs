@@ -431,8 +431,8 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
     texts.push_str(text);
 }
 
-/// Kernels that computed something else once: what recovery reads was written again in front of it (6015511), and a
-/// conditional sum was left out of a loop (5000139).
+/// Kernels that once computed something else: an operand of recovery was written again in front of it
+/// (6015511), and a conditional sum was left out of a loop (5000139).
 #[test]
 fn kernels_that_once_differed_compute_the_same() {
     let mut tally = Tally::default();

@@ -27,7 +27,7 @@ fn read(text: &str) -> (Document, Listing) {
     (document, listing)
 }
 
-/// A violation: the line of the first instruction, that of the second, and what it is about.
+/// A violation: the line of the first instruction, that of the second, and its subject.
 type Told = (u32, u32, String);
 
 fn own(text: &str) -> BTreeSet<Told> {
@@ -77,10 +77,10 @@ fn is_for_programs(resource: &str) -> bool {
         && !system.iter().any(|one| resource.starts_with(one))
 }
 
-/// The assembler's tables hold less than the manual's in a few places, which are not tried: the second target of `ldfp`,
-/// rotating registers that are addresses, `mpy4`, `fpcmp`, `chk.a`, what `ld.c` adds to its address, arithmetic that
-/// names no status field, ignored application registers; and it takes loop branches for such that a predicate keeps from
-/// rotating.
+/// The assembler's tables hold less than the manual's in a few places, which are not tried: the second target
+/// of `ldfp`, rotating registers that are addresses, `mpy4`, `fpcmp`, `chk.a`, the number that `ld.c` adds to
+/// its address, arithmetic that names no status field, ignored application registers; and it takes loop
+/// branches for such that a predicate keeps from rotating.
 const OPCODES: &[&str] = &[
     "add {g} = {g}, {g}",
     "adds {g} = 8, {g}",

@@ -72,7 +72,7 @@ fn given() -> Vec<i32> {
     (0..ELEMENTS).map(number).collect()
 }
 
-/// The only loop is left as it is, and it says what there is too much of.
+/// The only loop is left as it is, and the report names the excess.
 #[track_caller]
 fn too_large(loops: &[LoopReport], of: &str) {
     let [only] = loops else {

@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 use syntax::ia64::Document;
 
-/// The time that one text may take, many times what it does.
+/// The time that one text may take, many times the usual.
 const MOST: Duration = Duration::from_secs(60);
 
 fn read(text: &str) -> (Document, Listing) {

@@ -205,8 +205,8 @@ fn emitted_code_has_no_more_nops_than_the_assembler_packs_in_as_many_cycles() {
     assert_eq!(worse, 0);
 }
 
-/// Blocks as the paper generates none: random, on a machine that issues whatever is ready, so that only waits and templates
-/// count.
+/// Blocks as the paper generates none: random, on a machine that issues everything that is ready, so that
+/// only waits and templates count.
 #[test]
 fn on_a_machine_without_limits_more_choice_needs_fewer_nops() {
     let mut rng = StdRng::seed_from_u64(2001);

@@ -25,11 +25,11 @@ use lockstep_codegen::target::ia64::pipeline::{
 use print::print;
 use simulate::ia64::{Arg, Limits, Memory, Program, Timing, run};
 
-/// Elements in front of and behind what is indexed.
+/// Elements in front of and behind the indexed ones.
 const PAD: usize = 16;
 const WORDS: usize = 64;
 
-/// Returns what a run leaves: the result, and memory.
+/// Returns the outcome of a run: the result, and memory.
 fn executed(
     text: &str,
     seed: u64,

@@ -37,7 +37,7 @@ pub(crate) fn with_probes(text: &str, machine: &str, probe: Probe) -> Instrument
     instrument(&document, text, &listed, epic, probe, None)
 }
 
-/// Compares the counters of a function with what was seen.
+/// Compares the counters of a function with the observed events.
 fn compared(function: &Probed, ran: &Ran, text: &str) -> Result<(), String> {
     let own = function.own(&ran.counters);
     let trace = &ran.trace;
@@ -136,7 +136,7 @@ fn compared(function: &Probed, ran: &Ran, text: &str) -> Result<(), String> {
     }
 }
 
-/// Functions lie elsewhere in the copy: what may be the address of one stands for any.
+/// Functions lie elsewhere in the copy: a value that may be the address of one stands for any.
 fn unplaced((total, mut values): (u64, Vec<(u64, u64)>)) -> (u64, Vec<(u64, u64)>) {
     let is_code = |value: u64| (0x4000..0x4_0000).contains(&value) && value.is_multiple_of(16);
     for (value, _) in values.iter_mut().filter(|(value, _)| is_code(*value)) {
@@ -334,7 +334,8 @@ fn counters_of_branches_cost_at_most_a_fifth() {
     }
 }
 
-/// Texts whose lines were left out, doubled and exchanged at random: what gets probes does what it did, and the rest is refused.
+/// Texts whose lines were left out, doubled and exchanged at random: functions that get probes have their old
+/// effects, and the rest is refused.
 #[test]
 fn broken_texts_are_refused_or_do_what_they_did() {
     use rand::rngs::StdRng;

@@ -51,7 +51,7 @@ fn limits(seed: u64) -> Limits {
     }
 }
 
-/// A kernel with what it computes.
+/// A kernel with its results.
 struct Judged {
     wide: Wide,
     module: Module,
@@ -142,7 +142,7 @@ struct Tally {
     failures: Vec<String>,
 }
 
-/// Judges one kernel's code of one kind; `Err`: what is wrong.
+/// Judges one kernel's code of one kind; `Err`: the difference.
 fn judge(
     one: &Judged,
     at: usize,

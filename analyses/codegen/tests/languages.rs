@@ -25,7 +25,7 @@ use syntax::c_family::{Dialect, parse_text};
 
 const GIVEN: [i32; 4] = [0, 1, 2, 5];
 
-/// Names of functions, and what they are for each of [`GIVEN`].
+/// Names of functions, and their results for each of [`GIVEN`].
 fn expected<'a>(source: &'a str, head: &str) -> Vec<(&'a str, Vec<i32>)> {
     let lines = source.lines().filter_map(|line| {
         let (name, _) = line.strip_prefix(head)?.split_once('(')?;

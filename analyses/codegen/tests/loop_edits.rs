@@ -15,7 +15,7 @@ use lockstep_codegen::specialize::source::Source;
 use oracle::interp::{self, Argument, Launch};
 use syntax::c_family::ast::Function;
 
-/// The last item of a text, with what is made of it.
+/// The last item of a text, with its lowered form.
 fn with<T>(text: &str, then: impl FnOnce(&Source<'_>, &Function) -> T) -> T {
     let file = CFile::new(text);
     let problems = &file.item.problems;

@@ -33,7 +33,7 @@ const TARGETS: [(&str, f64, f64); 3] = [
     ("sm_90", 16.0, 39.5),
 ];
 
-/// A kernel, and what is estimated and allocated.
+/// A kernel, with the estimate and the allocation.
 struct Kernel {
     name: String,
     estimate: u32,
@@ -41,7 +41,7 @@ struct Kernel {
 }
 
 impl Kernel {
-    /// Percent of what is allocated; positive where the estimate is too large.
+    /// The error in percent of the allocation; positive where the estimate is too large.
     fn error(&self) -> f64 {
         let (estimate, allocated) = (f64::from(self.estimate), f64::from(self.allocated));
         100.0 * (estimate - allocated) / allocated
@@ -162,7 +162,7 @@ fn print(what: &str, kernels: &[&Kernel]) -> [f64; 4] {
     found
 }
 
-/// Writes what is printed of the kernels of a CUDA file into a folder, each by itself.
+/// Writes the printed kernels of a CUDA file into a folder, each by itself.
 fn printed(file: &Path, folder: &Path) {
     let text = std::fs::read_to_string(file).expect("a fixture");
     let items = parse_text(&text, Dialect::Cuda);
@@ -183,8 +183,8 @@ fn printed(file: &Path, folder: &Path) {
     }
 }
 
-/// The figures do not get worse. They are not those of code from a compiler: nobody has unrolled the loops of what we print,
-/// and the assembler unrolls some of them whole, which the estimate does not follow.
+/// The figures do not get worse. They are not those of code from a compiler: the loops of printed code are
+/// not unrolled, and the assembler unrolls some of them whole, which the estimate does not follow.
 #[test]
 fn kernels_of_the_fixtures_have_about_as_many_registers_as_estimated() {
     let Some(tool) = ptxas::find() else {

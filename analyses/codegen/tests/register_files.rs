@@ -22,7 +22,7 @@ use syntax::c_family::{Dialect, parse_text};
 /// Vector and scalar registers.
 type Registers = (u32, u32);
 
-/// File, kernel, and what it has on gfx1030 in warps of 32, on gfx906 in warps of 64.
+/// File, kernel, and its registers on gfx1030 in warps of 32, on gfx906 in warps of 64.
 const ALLOCATED: &[(&str, &str, [Registers; 2])] = &[
     ("cuda/attention_mask", "maskedScores", [(12, 18), (15, 21)]),
     ("cuda/column_sums", "avgSquare", [(8, 10), (9, 12)]),

@@ -70,7 +70,7 @@ impl Observer for Accesses<'_> {
     }
 }
 
-/// Runs a function on its buffers; what they hold behind it, loads and stores.
+/// Runs a function on its buffers; returns their contents behind it, loads and stores.
 fn run(text: &str, buffers: &[&[u32]]) -> (Vec<Vec<u32>>, u64, u64) {
     let (modules, problems) = read(text, Language::C).lowered();
     assert_eq!((modules.len(), problems), (1, 0), "{text}");
@@ -201,7 +201,7 @@ fn what_a_path_declares_again_is_its_own() {
     }
 }
 
-/// A comment in place of a declaration would hide what else stands on its line.
+/// A comment in place of a declaration would hide other text on its line.
 #[test]
 fn declarations_among_others_are_not_moved() {
     let text = "int set(int *); int own(int *o, const int *a, const int *b) {

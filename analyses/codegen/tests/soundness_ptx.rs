@@ -137,7 +137,7 @@ fn shape(random: &mut Random) -> Shape {
     shape
 }
 
-/// A random program as PTX has it; `None` for what has no form there.
+/// A random program as PTX has it; `None` for a program without a form there.
 fn printed(seed: u64) -> Option<Case> {
     let mut random = Random::new(seed ^ 0x0070_7478_0000_0000);
     let mut program: Program = program(seed, &shape(&mut random));
@@ -301,7 +301,7 @@ fn mutated_text_contradicts_no_claim() {
     }
 }
 
-/// A place for what an entry returns: its last parameter is the table of these records.
+/// A place for the results of an entry: its last parameter is the table of these records.
 fn give_outputs(launch: &mut Launch) {
     let buffer = launch.buffers.len();
     launch.buffers.push(interp::Buffer::global(vec![0; 4096]));

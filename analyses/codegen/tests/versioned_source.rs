@@ -296,7 +296,7 @@ fn versions(
     out
 }
 
-/// A text, lowered once, and what its kernels computed from one seed each.
+/// A text, lowered once, and the results of its kernels from one seed each.
 struct Original<'a> {
     text: &'a str,
     language: Language,

@@ -35,7 +35,7 @@ pub(crate) struct Family {
     exact: bool,
 }
 
-/// A condition and what it is where the block is reached.
+/// A condition and its value where the block is reached.
 type Condition = (Value, bool, Block);
 
 pub(crate) struct Active<'e, 'f> {
@@ -322,7 +322,8 @@ impl<'e, 'f> Active<'e, 'f> {
 }
 
 impl Active<'_, '_> {
-    /// One coordinate times a number, beside what the warp shares: a constant is affine too, and tells no lanes apart.
+    /// One coordinate times a number, beside a part that the warp shares: a constant is affine too, and tells
+    /// no lanes apart.
     fn steps_with_lanes(&self, value: Value, block: Block) -> bool {
         const LARGEST: u64 = 1 << 20;
         let engine = self.engine;
@@ -358,7 +359,7 @@ fn above(engine: &Engine<'_>, block: Block) -> Vec<Condition> {
     found
 }
 
-/// Returns what the branch's condition is on the edge.
+/// Returns the value of the branch's condition on the edge.
 fn edge_condition(engine: &Engine<'_>, from: Block, to: Block) -> Option<Condition> {
     let Terminator::Branch {
         condition,

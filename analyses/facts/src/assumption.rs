@@ -63,7 +63,7 @@ fn label(finding: &mut Finding, options: &Options) {
     finding.assumption = options.assumption.clone();
 }
 
-/// Marks what differs between two analyses of one function.
+/// Marks facts that differ between two analyses of one function.
 fn mark(facts: &mut FunctionFacts, plain: &FunctionFacts) {
     let differ = |a: &ValueFact, b: &ValueFact| {
         a.class != b.class || a.uniform_at != b.uniform_at || a.form != b.form || a.state != b.state
@@ -117,7 +117,7 @@ fn mark(facts: &mut FunctionFacts, plain: &FunctionFacts) {
     }
 }
 
-/// A kernel's parameters are the same for the whole dispatch whatever is assumed.
+/// A kernel's parameters are the same for the whole dispatch whatever the assumptions.
 fn mark_all(facts: &mut FunctionFacts, function: &Function) {
     let kernel = function.kind == FunctionKind::Kernel && !function.layout.is_empty();
     let values: Vec<ir::Value> = facts.values.keys().collect();

@@ -56,12 +56,13 @@ pub struct Intervals<'f> {
     function: &'f Function,
     shape: Shape,
     values: EntityVec<Value, Option<Range>>,
-    /// The nearest block, upward from each and itself included, that one edge of a branch alone leads to, with what holds there.
+    /// The nearest block, upward from each and itself included, that one edge of a branch alone leads to,
+    /// with the condition that holds there.
     held: EntityVec<Block, Option<Held>>,
     above: EntityVec<Block, Option<Block>>,
 }
 
-/// A condition, and what it is.
+/// A condition and its value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Held {
     at: Block,
@@ -145,7 +146,7 @@ fn meet(a: Range, b: Range) -> Option<Range> {
     (both.0 <= both.1).then_some(both)
 }
 
-/// The next limits outside of what changed.
+/// The next limits outside of changed bounds.
 fn widened(old: Range, new: Range, ty: Type) -> Range {
     let all = whole(ty);
     let low = LIMITS.iter().rev().find(|limit| **limit <= new.0);

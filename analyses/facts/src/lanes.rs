@@ -340,7 +340,7 @@ fn binary(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Lanes> {
     }
 }
 
-/// Each lane's own part is below what the unknown part is a multiple of, a power of two.
+/// Returns whether each lane's own part is less than the unit of the unknown part, a power of two.
 fn is_below_unit(a: &Lanes) -> bool {
     a.unit.is_power_of_two() && a.values.iter().all(|&v| v >= 0 && (v as u64) < a.unit)
 }

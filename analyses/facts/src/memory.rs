@@ -201,8 +201,8 @@ fn most_lanes(warps: &[Warp]) -> u32 {
 struct Pieces {
     /// Bytes of the largest value.
     component: i64,
-    /// Bytes that one instruction can move: a vector has two or four components and at most 16 bytes; a structure, or
-    /// what has three components, moves component by component.
+    /// Bytes that one instruction can move: a vector has two or four components and at most 16 bytes; a
+    /// structure, or a vector of three components, moves component by component.
     widest: i64,
 }
 
@@ -407,8 +407,8 @@ fn lane_by_lane(
     }
 }
 
-/// Returns what the lanes' addresses, given by a warp's first lane, have in common in all warps; `None` where one is
-/// not known.
+/// Returns the pattern that the lanes' addresses, given by a warp's first lane, have in common in all warps;
+/// `None` where one is not known.
 fn in_all_warps(
     warps: &[Warp],
     pieces: Pieces,
@@ -578,7 +578,7 @@ fn sectors(addresses: &[i64], bytes: i64) -> u32 {
     touched.len() as u32
 }
 
-/// Returns what divides the distances between all addresses: a power of two up to all banks' width.
+/// Returns the divisor of the distances between all addresses: a power of two up to all banks' width.
 fn granule(addresses: &[i64]) -> Option<u32> {
     let first = *addresses.first()?;
     let differing = addresses

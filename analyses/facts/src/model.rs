@@ -52,10 +52,10 @@ pub struct Options {
     pub warp_size: u32,
     /// Workgroup size from outside; the program's own declaration wins.
     pub block: [Option<u32>; 3],
-    /// Workgroup size that all visible launches agree on; what the program or `block` says comes first.
+    /// Workgroup size that all visible launches agree on; the program and `block` take precedence.
     pub assumed_block: [Option<u32>; 3],
-    /// Numbers that all visible launches pass, by the parameter's number. Facts do not rest on them: findings are told only
-    /// where they hold for these.
+    /// Numbers that all visible launches pass, by the parameter's number. Facts do not rest on them: findings
+    /// are reported only if they hold for these.
     pub passed: Vec<(u32, i64)>,
     /// The parameters to which all visible launches pass a multiple of the block's width; used as `passed` is.
     pub whole: Vec<u32>,
@@ -115,8 +115,8 @@ pub struct FunctionFacts {
     pub private: Vec<(Value, Option<Scope>)>,
     /// Loads that stores of the same warp reach without a barrier, or may reach, and how uniform those leave them.
     pub raced: Vec<(Inst, Option<Scope>)>,
-    /// Facts of variables that are written once, by variable and sorted: what the paper's analyses say of a gated µ-SIMD
-    /// program as printed (`paper::named`). They stand before those of the values.
+    /// Facts of variables that are written once, by variable and sorted: the results of the paper's analyses
+    /// for a gated µ-SIMD program as printed (`paper::named`). They stand before those of the values.
     pub named: Vec<(Variable, ValueFact)>,
 }
 
@@ -154,7 +154,7 @@ pub enum Cause {
         exit: Block,
         value: Value,
     },
-    /// A load that reads what lanes of the warp store by this instruction, without a barrier in between.
+    /// A load of values that lanes of the warp store by this instruction, without a barrier in between.
     Race(Inst),
     /// A load from memory whose content may differ (address `value` differs between lanes, or others write it).
     Memory(Value),
@@ -198,7 +198,7 @@ pub struct LoopFact {
     pub count: Option<u64>,
     /// A bound on it, when it is not.
     pub at_most: Option<u64>,
-    /// About how many, of what is not known: `log2(blockDim.x)`.
+    /// The approximate number in terms of unknowns: `log2(blockDim.x)`.
     pub trips: Option<Logarithm>,
     pub cause: Cause,
     /// Rests on `Options::assumption`.

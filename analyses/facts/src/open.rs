@@ -9,7 +9,8 @@ use ir::{Function, Op, Value};
 /// Operations that are followed.
 const PARTS: usize = 16;
 
-/// A number that is computed from constants and from what an instantiation, a build or somebody out of sight chooses.
+/// A number that is computed from constants and from numbers that an instantiation, a build or code out of
+/// sight chooses.
 pub(crate) fn left_open(function: &Function, value: Value) -> bool {
     let mut work = vec![value];
     let mut open = false;

@@ -109,7 +109,7 @@ impl Sum {
     }
 }
 
-/// Writes what stands between the terms of a sum.
+/// Writes the sign between the terms of a sum.
 fn separator(f: &mut fmt::Formatter<'_>, first: bool, negative: bool) -> fmt::Result {
     f.write_str(match (first, negative) {
         (true, true) => "-",

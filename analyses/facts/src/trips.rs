@@ -18,7 +18,8 @@ use ir::loops::LoopId;
 use ir::{BinaryOp, Block, Convert, Function, IntCondition, Op, Terminator, Value, ValueDef};
 
 const MOST: u64 = 1 << 16;
-/// A bound beyond says nothing: it is that of the type, by its width for what is multiplied or divided.
+/// A bound beyond says nothing: it is that of the type, or of its width for counters that are multiplied or
+/// divided.
 const WORTH: u64 = 30;
 const SMALL: u64 = 64;
 
@@ -28,11 +29,11 @@ pub(crate) struct Trips {
     /// Their number when it is constant.
     pub count: Option<u64>,
     pub at_most: Option<u64>,
-    /// `log2(blockDim.x)`: about how many, of what is not known.
+    /// The approximate number in terms of unknowns: `log2(blockDim.x)`.
     pub about: Option<Logarithm>,
 }
 
-/// The comparison that decides whether the loop goes on, as it holds for those who stay.
+/// The comparison that decides whether the loop goes on, as it holds for the lanes that stay.
 pub(crate) struct Test {
     pub kind: IntCondition,
     pub counter: Value,

@@ -222,7 +222,7 @@ fn heads_and_labels() {
     assert_eq!(cuda("", "", uniform), Class::Uniform);
 }
 
-/// Objects of a class that is not in sight: what is made of them is not known, whatever they were made of.
+/// Objects of a class that is not in sight: values made of them are not known, whatever their operands.
 #[test]
 fn objects_of_a_class_that_is_not_in_sight() {
     let made = [
@@ -439,7 +439,7 @@ fn assembly_text() {
     );
 }
 
-/// A lambda that may assign what it holds by value does so for the next call, too.
+/// A lambda that may assign its captures by value does so for the next call, too.
 #[test]
 fn a_deduced_reference_is_its_place() {
     for body in [

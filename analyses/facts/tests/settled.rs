@@ -205,7 +205,7 @@ fn copies_in_flight_write_later() {
     assert_eq!(missed(text), [false, true]);
 }
 
-/// Lanes that leave a loop one after the other read what those that stay have written meanwhile.
+/// Lanes that leave a loop one after the other read values that those that stay have written meanwhile.
 #[test]
 fn reads_on_the_way_out_belong_to_the_iteration() {
     let text = "__global__ void f(int* out, const int* wanted) {

@@ -30,7 +30,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 // ---------------------------------------------------------------------------------------------- the detector
 
-/// An access as a finding names it: its place, whether it writes, and who.
+/// An access as a finding names it: its place, whether it writes, and the thread.
 type Access = (Span, bool, u64);
 /// The words that two accesses collide at.
 type Races = HashMap<(Access, Access), BTreeSet<u64>>;

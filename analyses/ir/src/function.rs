@@ -62,7 +62,7 @@ pub enum FunctionKind {
     /// CUDA `__global__`, PTX `.entry`, HLSL compute shader, µ-SIMD program.
     Kernel,
     Stage(ShaderStage),
-    /// Callable from a kernel; its parameters are whatever a caller passes.
+    /// Callable from a kernel; its parameters are any values that a caller passes.
     Device,
     Host,
 }
@@ -224,7 +224,7 @@ impl Terminator {
             _ => SmallVec::new(),
         }
     }
-    /// The values that it reads itself: what decides where to go, or the results.
+    /// The values that it reads itself: the selector, or the results.
     pub fn reads(&self) -> &[Value] {
         match self {
             Terminator::Branch { condition, .. } => std::slice::from_ref(condition),
@@ -241,7 +241,7 @@ impl Terminator {
             _ => &mut [],
         }
     }
-    /// Returns what it reads, and the arguments of its edges.
+    /// Returns its operands, and the arguments of its edges.
     pub fn operands(&self) -> impl Iterator<Item = Value> + '_ {
         let args = self.edges().into_iter().flat_map(|edge| &edge.args);
         self.reads().iter().chain(args).copied()
@@ -322,7 +322,7 @@ pub struct SymbolData {
     pub align: u32,
     /// Never written during the dispatch.
     pub read_only: bool,
-    /// Bytes of a constant initialiser; what is behind them is zero.
+    /// Bytes of a constant initialiser; bytes behind them are zero.
     pub initial: Option<Vec<u8>>,
     /// Elements of an array of resources: `Some(None)` is unbounded.
     pub resource_array: Option<Option<u32>>,
@@ -346,7 +346,7 @@ pub enum Linkage {
     /// Other files may name it.
     #[default]
     Global,
-    /// `static`, and what has no name.
+    /// `static` variables, and objects without a name.
     Local,
     /// Another file defines it.
     Elsewhere,
@@ -461,7 +461,8 @@ pub struct SourceLoop {
     /// The pipelining that `#pragma lockstep pipeline(word)` asks for: the word, or `best` where there is
     /// none.
     pub pipeline: Option<SmolStr>,
-    /// The source promises that no iteration reads or writes what another one writes, in `#pragma ivdep` or its like.
+    /// The source promises that no iteration reads or writes memory that another one writes, in `#pragma
+    /// ivdep` or its like.
     pub independent: bool,
 }
 
@@ -486,8 +487,8 @@ impl Function {
         let address = parameter.values.first()?;
         self.statics.iter().find(|known| known.address == *address)
     }
-    /// Returns what a variable was before a function or a text that is not understood, which may have assigned it, made
-    /// this result of it.
+    /// Returns the value of a variable before a function or a text that is not understood, which may have
+    /// assigned it, made this result of it.
     pub fn given_by_reference(&self, result: Value) -> Option<Value> {
         let ValueDef::Result(inst, _) = self.values[result].def else {
             return None;

@@ -55,7 +55,7 @@ pub enum Role {
     Eta(LoopId),
 }
 
-/// Computes gates on demand, and keeps what they share.
+/// Computes gates on demand, and keeps shared results.
 #[derive(Clone, Debug)]
 pub struct GateBuilder {
     /// Edges of the acyclic graph: inner loops are their headers, headers lead to exits.

@@ -43,7 +43,7 @@ pub struct Guard {
     pub negated: bool,
 }
 
-/// The size of private memory for a type whose size depends on what is not known.
+/// The size of private memory for a type whose size is not known.
 pub const UNKNOWN_SIZE: u32 = 4099;
 
 /// The prefix of the name of a call through a pointer.
@@ -166,7 +166,8 @@ impl Convention {
 pub struct Wrap {
     pub no_signed: bool,
     pub no_unsigned: bool,
-    /// The result of a floating-point operation is rounded, whatever becomes of it: it is never contracted (`__fmul_rn`, `precise`).
+    /// The result of a floating-point operation is rounded, whatever its use: it is never contracted
+    /// (`__fmul_rn`, `precise`).
     pub separate: bool,
 }
 
@@ -210,7 +211,8 @@ pub enum UnaryOp {
     AbsSaturateSigned,
     /// Places by which a number can go left and keep its sign: those of its sign bits that repeat the highest; 0 of 0.
     Normalize,
-    /// The high half of a number, rounded by what is below it (halves up) and saturated: its result has half the width.
+    /// The high half of a number, rounded by the low half (halves up) and saturated: its result has half the
+    /// width.
     RoundHigh,
     FloatNeg,
     FloatAbs,
@@ -386,7 +388,7 @@ impl IntCondition {
             GreaterEqualUnsigned => LessEqualUnsigned,
         }
     }
-    /// Returns what holds where this does not.
+    /// Returns the condition that holds where this one does not.
     #[must_use]
     pub const fn negated(self) -> IntCondition {
         use IntCondition::*;

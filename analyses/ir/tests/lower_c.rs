@@ -33,7 +33,7 @@ fn function(source: &str, name: &str) -> Lowered {
     found
 }
 
-/// The type of what a pointer's text points to, or of a number's text.
+/// The type that a pointer's text points to, or of a number's text.
 fn element(text: &str) -> Type {
     let has = |word: &str| text.contains(word);
     match text {
@@ -60,7 +60,7 @@ fn list(text: &str) -> Vec<&str> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// Runs one line of a fixture: what it expects and what came out.
+/// Runs one line of a fixture: returns the expected and the actual result.
 fn executed(lowered: &Lowered, arguments: &[String], expected: &str) -> (String, String) {
     let function = &lowered.module.functions[0];
     let mut launch = Launch::new(1);

@@ -20,7 +20,7 @@ fn kernel(source: &str, native_16bit: bool) -> Lowered {
     kernel
 }
 
-/// Runs four lanes over a buffer `a` of the words 0, 1, 2, ...; gives what they leave in `o`.
+/// Runs four lanes over a buffer `a` of the words 0, 1, 2, ...; returns the contents of `o` afterwards.
 fn words(source: &str, native_16bit: bool) -> Vec<u32> {
     let kernel = kernel(source, native_16bit);
     let mut launch = Launch::for_function(&kernel.module.functions[0], 4, 0);

@@ -60,7 +60,7 @@ fn hlsl(expression: &str, numbers: &[f32]) -> Vec<f32> {
         .collect()
 }
 
-/// Equal up to a share of what should be.
+/// Returns whether a number is equal to the expected one up to a share.
 fn near(found: f32, expected: f64, share: f64) -> bool {
     let (found, least) = (f64::from(found), share.max(1e-7));
     found.is_nan() && expected.is_nan()

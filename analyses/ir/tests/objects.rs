@@ -110,7 +110,8 @@ fn textures_and_samplers_of_ptx() {
     assert_eq!(kind("f"), Some((SymbolKind::Memory, true)));
 }
 
-/// Element 0 of an array of resources is what is bound; each of the others has contents of its own, the same for all.
+/// Element 0 of an array of resources is the bound resource; each of the others has contents of its own, the
+/// same for all.
 #[test]
 fn elements_of_an_array_of_resources() {
     let text = "StructuredBuffer<uint> a[4]; StructuredBuffer<uint> index; RWStructuredBuffer<uint> o;
@@ -141,7 +142,7 @@ fn elements_of_an_array_of_resources() {
     assert_eq!(found([0, 2, 2, 0], true), [11, 21, 21, 11, 12, 22, 22, 12]);
 }
 
-/// Broken source is normal input: what contains itself has no size, and nothing goes on forever.
+/// Broken source is normal input: an object that contains itself has no size, and nothing goes on forever.
 #[test]
 fn structures_without_end() {
     for text in [

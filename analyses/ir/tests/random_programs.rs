@@ -204,7 +204,7 @@ fn wide_kernels() {
     counts.pinned("wide_kernels");
 }
 
-/// The statements of a module's text, without what is numbered.
+/// The statements of a module's text, without numbers.
 fn of_module(module: &Module) -> Vec<String> {
     let mut out = Vec::new();
     for line in text::print_module(module).lines() {
@@ -322,7 +322,7 @@ fn extreme_functions() {
     fixtures::expect_file(path, &table).unwrap_or_else(|message| panic!("{message}"));
 }
 
-/// The generator of numbers: bounds are kept and reached, chances are what they say.
+/// The generator of numbers: bounds are kept and reached, chances have their stated frequencies.
 #[test]
 fn numbers_are_spread_over_their_range() {
     let mut numbers = random::Random::new(1);

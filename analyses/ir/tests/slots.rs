@@ -6,8 +6,8 @@ use lockstep_ir::*;
 use oracle::random::Random;
 use rustc_hash::FxHashMap;
 
-/// The uses that a random function makes of its slots: along any path, a use must receive what a machine with
-/// real variables would hold.
+/// The uses that a random function makes of its slots: along any path, a use must receive the value that a
+/// machine with real variables would hold.
 struct Slots {
     function: Function,
     /// The events of each block, in order: writes of a slot by a value, reads of a slot by a use.
@@ -17,7 +17,7 @@ struct Slots {
 #[derive(Clone, Copy)]
 enum Happening {
     Write(usize, Written),
-    /// The instruction uses what the slot holds.
+    /// The instruction uses the contents of the slot.
     Use(usize, Inst),
 }
 

@@ -10,7 +10,7 @@ use std::hash::Hash;
 pub trait InstructionSet: Copy + Eq + Ord + Hash + Debug + Default + Send + Sync + 'static {
     /// An opcode with all that selects its form.
     type Mnemonic: Copy + Eq + Hash + Debug + Display + Send + Sync;
-    /// A class of registers: what an operand of one class may not name is in another.
+    /// A class of registers: a register that an operand of one class may not name is in another.
     type Class: Copy + Eq + Ord + Hash + Debug + Send + Sync;
     type Register: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync;
 

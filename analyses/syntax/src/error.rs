@@ -11,16 +11,17 @@ pub enum ProblemKind {
     /// A name, type or overload that can't be resolved, a construct that this front end does not understand:
     /// the facts below it are conservative. A warning or a hint, never an error.
     Unsupported,
-    /// An include that was not found. A hint; what it declares is unknown.
+    /// An include that was not found. A hint; its declarations are unknown.
     MissingInclude,
-    /// A limit was reached (nesting, expansion, size); what lies beyond is unknown.
+    /// A limit was reached (nesting, expansion, size); text beyond it is unknown.
     Limit,
-    /// Nothing is wrong and nothing is beyond this front end, but the facts rest on what the message says: a template
-    /// parameter that nothing determines, a function whose definition is in no file at hand. A hint.
+    /// Nothing is wrong and nothing is beyond this front end, but the facts rest on the assumption in the
+    /// message: a template parameter that nothing determines, a function whose definition is in no file at
+    /// hand. A hint.
     Note,
 }
 
-/// A problem at a place. The span is relative to whatever the holder's spans are relative to.
+/// A problem at a place. The span is relative to the same place as the holder's spans.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Problem {
     pub kind: ProblemKind,

@@ -58,7 +58,8 @@ impl std::fmt::Debug for Span {
     }
 }
 
-/// A file of one translation unit: 0 is the file that was opened, the others are what it includes, in first-seen order.
+/// A file of one translation unit: 0 is the file that was opened, the others are its includes, in first-seen
+/// order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 

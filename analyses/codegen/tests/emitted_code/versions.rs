@@ -5,7 +5,7 @@ use super::{Counts, generate, kind, pinned};
 use lockstep_codegen::specialize::source::{Settings, candidates, functions_of, version};
 use std::fmt::Write as _;
 
-/// Versions on zero: what is offered of random kernels, what is refused, and what the fast path is made of.
+/// Versions on zero: those offered for random kernels, the refusals, and the contents of the fast path.
 #[test]
 fn versions_in_the_source() {
     let mut table = String::new();

@@ -459,7 +459,7 @@ fn registers_are_taken_in_the_order_of_the_paper() {
     }
 }
 
-/// The instruction pointer is what it was for what is computed from it: the address of the bundle that held the move.
+/// Values computed from the instruction pointer are unchanged: the address of the bundle that held the move.
 #[test]
 fn moves_of_the_instruction_pointer_stay_with_their_bundle() {
     let text = "\t.text\n\t.proc f\nf:\n\talloc r2 = ar.pfs, 0, 1, 0, 0 ;;\n.Lhere:\n\t{ .mii\n\tnop.m 0\n\tmov r8 = ip\n\tnop.i 0 ;;\n\t}\n\tmovl r9 = .Lhere ;;\n\tsub r8 = r8, r9\n\tbr.ret.sptk.many b0 ;;\n\t.endp f\n";

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use syntax::LineIndex;
 use syntax::ia64::{Document, StatementKind};
 
-/// A run and what it left.
+/// A run and its outcome.
 pub(crate) struct Ran {
     pub(crate) outcome: Outcome,
     pub(crate) buffers: Vec<Vec<u8>>,
@@ -123,7 +123,7 @@ impl Watch {
         self.last = Some((statement, seen.executes()));
     }
 
-    /// The last instruction is over; what executes next says where it went.
+    /// The last instruction is over; the next one shows where it went.
     fn settle(&mut self, next: Option<(u32, &Seen<'_, '_>)>) {
         let Some((last, executed)) = self.last.take() else {
             return;

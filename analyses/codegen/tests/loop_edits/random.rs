@@ -10,7 +10,8 @@ use oracle::interp::{self, AccessKind, Instance, Launch, Observer};
 use std::collections::{BTreeMap, BTreeSet};
 use syntax::Span;
 
-/// Accesses of memory that the caller sees: what is stored or volatile in its order, and what is loaded before each of these.
+/// Accesses of memory that the caller sees: stores and volatile accesses in their order, and the loads before
+/// each of these.
 struct Accesses<'m> {
     module: &'m ir::Module,
     effects: Vec<u64>,
@@ -89,7 +90,7 @@ fn has_narrow_counter(file: &CFile) -> bool {
     declared.iter().any(|text| file.text.contains(text))
 }
 
-/// An edit, and what came of it.
+/// An edit and its outcome.
 fn judge(before: &CFile, edit: &Edit, launches: &[Launch]) -> String {
     let mut text = before.text.clone();
     text.replace_range(edit.0.start as usize..edit.0.end as usize, &edit.1);

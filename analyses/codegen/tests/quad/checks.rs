@@ -150,7 +150,7 @@ struct Planned {
 }
 
 impl Planned {
-    /// Returns whether the function with these pieces does what it did, by execution.
+    /// Returns whether the function with these pieces has the same effects, by execution.
     fn computes_the_same(&self, pieces: &Pieces<Quad>) -> bool {
         let mut function = self.case.function.clone();
         let limits = pipeline::Limits::default();
@@ -202,7 +202,7 @@ fn planned() -> Vec<Planned> {
     out
 }
 
-/// Operations of the kernel without which a store or what is handed over is another one: backwards over the straight code
+/// Operations of the kernel on which a store or a value handed over depends: backwards over the straight code
 /// of two times through the kernel.
 fn needed(function: &Function, pieces: &Pieces<Quad>) -> Vec<bool> {
     let kernel = &pieces.kernel.operations;

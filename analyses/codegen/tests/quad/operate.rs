@@ -16,7 +16,7 @@ pub enum Cause {
     Operands,
     /// A virtual register without a register of its class.
     NoPlace(Virtual),
-    /// Operations of a packet, its words, accesses and products above what it holds.
+    /// The operations of a packet, its words, accesses and products beyond its capacity.
     TooMany(usize),
     TooWide(u32),
     TooManyAccesses(u32),

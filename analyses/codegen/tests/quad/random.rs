@@ -113,7 +113,7 @@ impl Maker<'_> {
     }
 }
 
-/// A maker with its parameters, and what each of them is.
+/// A maker with its parameters, and the kind of each.
 fn maker<'r>(rng: &'r mut StdRng, loops: bool) -> (Maker<'r>, Vec<Role>) {
     let pointers = rng.random_range(2..=PARAMETERS - usize::from(loops));
     let mut roles: Vec<Role> = (0..pointers)
@@ -342,7 +342,7 @@ fn interleave(rng: &mut StdRng, left: Vec<Operation>, right: Vec<Operation>) -> 
         .collect()
 }
 
-/// Increments pointers by additions that stand alone, for those who make steps of them.
+/// Increments pointers by additions that stand alone, for passes that make steps of them.
 fn increments(m: &mut Maker<'_>) {
     for at in 0..m.pointers.len() {
         if m.chance(25)

@@ -21,7 +21,7 @@ fn note(histogram: &mut Histogram, what: impl Into<String>) {
     *histogram.entry(what.into()).or_default() += 1;
 }
 
-/// Executes a case with all its arguments, and asks that what it says of memory is true.
+/// Executes a case with all its arguments, and checks that its statements about memory are true.
 fn outcomes(case: &Case, name: &str) -> Vec<Outcome> {
     let mut out = Vec::new();
     for arguments in &case.arguments {
@@ -74,7 +74,7 @@ fn pressure(case: &Case) -> usize {
     most
 }
 
-/// Counts what the function has in it.
+/// Counts the contents of the function.
 fn count(case: &Case, kind: &str, histogram: &mut Histogram) {
     for operation in case
         .function

@@ -26,7 +26,7 @@ pub struct Outcome {
     pub memory: Vec<u8>,
     /// Packets, empty ones included; in order, operations.
     pub packets: u64,
-    /// Cycles in which a packet waited for what it reads.
+    /// Cycles in which a packet waited for its operands.
     pub stalls: u64,
     /// Reads of virtual registers that nothing had written. Not counted in packets.
     pub undefined: u64,
@@ -125,7 +125,7 @@ pub fn run_in_order(
     run_traced(function, memory, arguments, limit, &mut |_| {})
 }
 
-/// The same, and tells of each access to memory.
+/// The same, and reports each access to memory.
 pub fn run_traced(
     function: &Function,
     memory: &[u8],
@@ -330,7 +330,8 @@ impl InPackets<'_> {
         Ok(())
     }
 
-    /// Waits for what executing operations and guards read. Returns the time at which the packet is issued.
+    /// Waits for the operands of executing operations and guards. Returns the time at which the packet is
+    /// issued.
     fn wait(&mut self, decoded: &[Decoded], effects: &[Option<Effect>]) -> Result<u64, Cause> {
         let now = self.packets + self.stalls;
         let mut start = now;

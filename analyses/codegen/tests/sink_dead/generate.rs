@@ -15,7 +15,7 @@ struct Generator {
     out: String,
     indent: usize,
     visible: Vec<String>,
-    /// Floats, and what gives an integer of variables that are none.
+    /// Floats, and operations that give an integer from variables that are none.
     floats: Vec<String>,
     readers: Vec<String>,
     /// Parts of variables and references, which may be assigned.

@@ -12,7 +12,7 @@ pub(crate) enum Language {
 
 /// Values that a thread writes at the end.
 const LAST: u32 = 8;
-/// All that it writes: the others keep what statements store to them on the way.
+/// The variables that it writes: the others keep values that statements store to them on the way.
 const OUTPUTS: u32 = 16;
 
 #[derive(Clone)]
@@ -247,7 +247,7 @@ impl Generator {
         self.wide.push(Wide { name, fixed });
     }
 
-    /// A statement that reads or changes what has 64 bits.
+    /// A statement that reads or changes a 64-bit value.
     fn wide_statement(&mut self, depth: u32) {
         let open: Vec<Wide> = self
             .wide
@@ -478,7 +478,7 @@ impl Generator {
         self.line(&format!("dst[i * {OUTPUTS} + {at}] {op} {value};"));
     }
 
-    /// Statements of an inner block; what it declares is forgotten.
+    /// Statements of an inner block; its declarations are forgotten.
     fn block(&mut self, depth: u32) {
         let visible = self.visible.len();
         let wide = self.wide.len();

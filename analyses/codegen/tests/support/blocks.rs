@@ -4,8 +4,9 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use simulate::ia64::{Arg, Limits, Memory, Program, Timing, run};
 
-/// A block with a stop behind each instruction, which executes in order whatever it does: on general registers that start
-/// with what lies at `r32`, through two addresses that may meet. Everything it leaves is stored behind a label.
+/// A block with a stop behind each instruction, which executes in order whatever its instructions: on general
+/// registers that start with the words at `r32`, through two addresses that may meet. Everything it leaves is
+/// stored behind a label.
 pub(crate) fn random(rng: &mut StdRng, count: usize) -> String {
     let mut out =
         String::from("\t.text\n\t.proc f\nf:\n\tadd r30 = 256, r32\n\tadd r31 = 512, r32 ;;\n");
@@ -70,7 +71,7 @@ pub(crate) fn random(rng: &mut StdRng, count: usize) -> String {
     out
 }
 
-/// Returns what the function leaves: its memory and its result, and the cycles that it took.
+/// Returns the outcome of the function: its memory and its result, and the cycles that it took.
 pub(crate) fn executed(
     name: &str,
     text: &str,

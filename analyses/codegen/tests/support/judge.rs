@@ -122,7 +122,7 @@ pub(crate) fn simulated(
     Ok((outcome, left))
 }
 
-/// Checks that assembly made of the kernel leaves what the interpreter left; `Err`: the difference.
+/// Checks that assembly made of the kernel has the interpreter's results; `Err`: the difference.
 #[allow(dead_code)]
 pub(crate) fn agrees(
     kernel: &Kernel,

@@ -65,7 +65,7 @@ pub(crate) fn random_text(seed: u64) -> (String, Launch) {
     (source.text, launch)
 }
 
-/// A random program as it is printed, and a launch of it; `None` for what has no form in PTX.
+/// A random program as it is printed, and a launch of it; `None` for a program without a form in PTX.
 pub(crate) fn printed(seed: u64) -> Option<(String, Launch)> {
     let mut random = Random::new(seed ^ 0x0070_7478_0000_0000);
     let flavour = if random.percent(50) {

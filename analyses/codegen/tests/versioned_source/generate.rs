@@ -11,7 +11,7 @@ pub(crate) enum Language {
     Hlsl,
 }
 
-/// From this seed on, kernels of HLSL call what writes its arguments.
+/// From this seed on, kernels of HLSL call functions that write their arguments.
 pub(crate) const WRITES: u64 = 3_000_000;
 
 /// Values that a thread reads.
@@ -400,7 +400,7 @@ impl Generator {
         (!open.is_empty()).then(|| self.random.pick(&open).clone())
     }
 
-    /// Statements of an inner block; what it declares is forgotten.
+    /// Statements of an inner block; its declarations are forgotten.
     fn block(&mut self, depth: u32) {
         let (floats, vectors, ints) = (self.floats.len(), self.vectors.len(), self.ints.len());
         self.indent += 1;

@@ -85,7 +85,8 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
     found
 }
 
-/// A thread's own number, or what is affine in it, is compared with a bound: lanes beyond it have nothing to do.
+/// A thread's own number, or an affine form of it, is compared with a bound: lanes beyond it have nothing to
+/// do.
 fn is_range_check(
     function: &Function,
     facts: &FunctionFacts,
@@ -141,7 +142,7 @@ struct Arms<'e, 'f> {
 }
 
 impl Arms<'_, '_> {
-    /// Returns what the arms of a branch cost together beyond the dearest one.
+    /// Returns the cost of all arms of a branch beyond that of the dearest one.
     fn lost(&mut self, branch: Block) -> Lost {
         let engine = self.engine;
         let end = engine.post.immediate(branch);

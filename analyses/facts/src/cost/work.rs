@@ -216,7 +216,7 @@ pub fn work(function: &Function, inst: &InstData) -> Work {
     }
 }
 
-/// Parameters by reference are copies of what the caller has.
+/// Parameters by reference are copies of the caller's objects.
 const fn copies(language: Language) -> bool {
     matches!(language, Language::Hlsl)
 }

@@ -30,7 +30,7 @@ struct Indexed {
     /// The first one in a loop that is not unrolled.
     looped: Option<Inst>,
     count: u32,
-    /// The index is what such a loop counts.
+    /// The index is the counter of such a loop.
     counted: bool,
     /// The header of the loop that stays one.
     header: Option<Block>,
@@ -262,8 +262,8 @@ fn private_array(function: &Function, mut address: Value) -> Option<(Inst, Vec<V
     None
 }
 
-/// Constants and counters of loops with a constant number of rounds, and what is computed from them alone; at a block. Where
-/// a loop may end earlier its counters are known in it, and not behind it.
+/// Constants and counters of loops with a constant number of rounds, and values computed from them alone; at
+/// a block. Where a loop may end earlier its counters are known in it, and not behind it.
 fn known_after_unrolling(cx: &Context<'_>, value: Value, at: Block) -> bool {
     const ROUNDS: u64 = 128;
     let mut work = vec![(value, at)];
@@ -335,8 +335,9 @@ fn is_within(cx: &Context<'_>, block: Block, header: Block) -> bool {
     loops.any(|(own, one)| one.header == header && forest.contains(own, block))
 }
 
-/// Returns what a value of a loop's header is computed from, with what decides when the loop ends: where all of it is
-/// known, so are the rounds, and the loop may be unrolled. `None`: it has more than `most` rounds, or is no header.
+/// Returns the operands of a value of a loop's header, with those of the loop's end: if all of them are
+/// known, so are the rounds, and the loop may be unrolled. `None`: it has more than `most` rounds, or is no
+/// header.
 fn left_by_what_is_known(
     cx: &Context<'_>,
     header: Block,
@@ -532,8 +533,8 @@ fn of_an_instantiation(
     Some(symbolic)
 }
 
-/// Returns what a value that merges behind branches is computed from: what comes in, and what decides which way; `None`
-/// at the header of a loop. So is a `constexpr` function of template arguments.
+/// Returns the operands of a value that merges behind branches: the incoming values, and the conditions of
+/// the ways; `None` at the header of a loop. So is a `constexpr` function of template arguments.
 pub(super) fn chosen_among(cx: &Context<'_>, join: Block, number: u32) -> Option<Vec<Value>> {
     const STEPS: usize = 32;
     let &merged = cx.function.blocks[join].params.get(number as usize)?;
@@ -566,8 +567,8 @@ pub(super) fn chosen_among(cx: &Context<'_>, join: Block, number: u32) -> Option
     Some(found)
 }
 
-/// The branches that leave the loop depend on its own counters, constants, template parameters, and what is not known here: an
-/// instantiation counts it.
+/// The branches that leave the loop depend on its own counters, constants, template parameters, and unknown
+/// values: an instantiation counts it.
 fn ends_at_a_constant(cx: &Context<'_>, header: Block) -> bool {
     let from = cx.flow.position[header];
     let mut work: Vec<Value> = Vec::new();

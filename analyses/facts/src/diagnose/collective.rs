@@ -330,7 +330,7 @@ pub(super) fn is_in_one_lane(cx: &Context<'_>, value: Value, number: Value) -> b
     held.is_some_and(|held| held.iter().filter(|&&held| held == number).count() <= 1)
 }
 
-/// Returns what a value is in a lane of the first warp, where rows of a workgroup are whole warps.
+/// Returns the number of a value in a lane of the first warp, where rows of a workgroup are whole warps.
 fn in_lane(cx: &Context<'_>, value: Value, lane: u32, depth: u32) -> Option<i64> {
     let depth = depth.checked_sub(1)?;
     if let Some(constant) = cx.function.int_constant(value) {

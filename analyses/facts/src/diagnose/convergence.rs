@@ -153,7 +153,7 @@ fn leaves_by_discard(cx: &Context<'_>, branch: Block) -> bool {
         .any(|&b| matches!(cx.function.blocks[b].terminator, ir::Terminator::Kill))
 }
 
-/// At most one lane of the warp comes to a block: it waits for nobody.
+/// At most one lane of the warp comes to a block: it waits for no other.
 pub(super) fn in_one_lane(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
     let dominators = cx.dominators();
     warp.edges_to(block).iter().any(|&(branch, target)| {
@@ -173,7 +173,8 @@ pub(super) fn in_one_lane(cx: &Context<'_>, warp: &Partial, block: Block) -> boo
     })
 }
 
-/// `threadIdx.x == 0 && ..`: what comes from beside the second part is false, and one lane comes to that.
+/// `threadIdx.x == 0 && ..`: the value that bypasses the second part is false, and one lane comes to that
+/// part.
 fn one_lane_of_both(cx: &Context<'_>, condition: Value) -> bool {
     let function = cx.function;
     if let Some(data) = function.defining(condition) {

@@ -179,7 +179,7 @@ impl Sources {
     }
 }
 
-/// The sources of what differs between lanes in a value, through `SOURCES` operations.
+/// The sources of differences between lanes in a value, through `SOURCES` operations.
 fn sources(
     function: &Function,
     facts: &FunctionFacts,

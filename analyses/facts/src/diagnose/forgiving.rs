@@ -59,7 +59,8 @@ fn failing(function: &Function) -> FxHashSet<Block> {
     }
 }
 
-/// The edge of a branch that nobody goes: its condition is known, as behind a `break` at the end of a condition.
+/// The edge of a branch that is never taken: its condition is known, as behind a `break` at the end of a
+/// condition.
 fn never_taken(function: &Function, block: Block) -> Option<&Edge> {
     match &function.blocks[block].terminator {
         Terminator::Branch {
@@ -75,7 +76,7 @@ fn never_taken(function: &Function, block: Block) -> Option<&Edge> {
     }
 }
 
-/// Takes out what leads to failure alone.
+/// Takes out edges that lead to failure alone.
 fn hold(function: &mut Function, failing: &FxHashSet<Block>) {
     if failing.is_empty() {
         return;

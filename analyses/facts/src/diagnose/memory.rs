@@ -200,7 +200,7 @@ fn in_every_round(cx: &Context<'_>, access: &AccessFact) -> bool {
     })
 }
 
-/// Array, stride, and block: what is accessed together uses the sectors together.
+/// Array, stride, and block: accesses made together use the sectors together.
 type Together<'a> = (&'a str, Value, Option<i64>, Option<Block>);
 
 fn used_with<'a>(cx: &Context<'_>, access: &'a AccessFact) -> Together<'a> {
@@ -309,7 +309,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The number that an address has beside what is computed.
+/// The constant part of an address.
 fn constant_part(function: &Function, value: Value, depth: u32) -> i64 {
     if let Some(constant) = function.int_constant(value) {
         return constant;

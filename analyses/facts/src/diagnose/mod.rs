@@ -87,7 +87,7 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
     findings
 }
 
-/// A function with its facts and what the rules look up again and again.
+/// A function with its facts and the tables that the rules look up again and again.
 struct Context<'a> {
     function: &'a Function,
     facts: &'a FunctionFacts,

@@ -42,7 +42,8 @@ pub(super) fn shared_by_the_warp(cx: &Context<'_>, header: Block, exit: Block) -
     })
 }
 
-/// All lanes go the same number of rounds, but for what shares the rounds of one range: also where lanes leave elsewhere.
+/// All lanes go the same number of rounds, except those that share the rounds of one range: also where lanes
+/// leave elsewhere.
 pub(super) fn as_many_in_all_lanes(cx: &Context<'_>, header: Block) -> bool {
     let forest = cx.forest();
     let Some((own, _)) = forest.loops.iter().find(|(_, l)| l.header == header) else {
@@ -347,7 +348,7 @@ pub(super) fn serves_in_groups(cx: &Context<'_>, exit: Block) -> bool {
     false
 }
 
-/// `one` is what one of the lanes holds as `all`.
+/// Returns whether `one` is the value that one of the lanes holds as `all`.
 fn gives_one_of(cx: &Context<'_>, one: Value, all: Value) -> bool {
     cx.function.defining(one).is_some_and(|data| {
         let picks = matches!(&data.op, Op::Warp(op) if matches!(

@@ -110,7 +110,7 @@ fn factor_of(
     }
 }
 
-/// Returns what the header's parameter grows by in each iteration.
+/// Returns the growth of the header's parameter in each iteration.
 fn constant_step(cx: &Context<'_>, header: Block, number: usize, param: Value) -> Option<i64> {
     let mut found = None;
     for &before in &cx.flow.predecessors[header] {

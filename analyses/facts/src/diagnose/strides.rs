@@ -187,8 +187,8 @@ fn goes_on_as(cx: &Context<'_>, value: Value, counter: Value, depth: u32) -> boo
     }
 }
 
-/// Returns what a value was before functions that are not visible were given a reference to it, by whichever ways lead
-/// here.
+/// Returns the value before functions that are not visible were given a reference to it, by all ways that
+/// lead here.
 pub(super) fn origin(cx: &Context<'_>, value: Value) -> Value {
     came_from(cx, value, DEPTH).unwrap_or(value)
 }

@@ -33,7 +33,7 @@ pub(super) fn decides_for_all(cx: &Context<'_>, branch: Block, scope: Scope) -> 
     }
 }
 
-/// The condition rests on what lanes have when they leave a loop, which they do in one round.
+/// The condition rests on the values of lanes when they leave a loop, which they do in one round.
 fn differs_behind_whole_rounds(cx: &Context<'_>, condition: Value, scope: Scope) -> bool {
     let mut chain = cx.causes(condition).into_iter();
     let left = chain.find_map(|value| match cx.facts.values[value].cause {
@@ -241,7 +241,8 @@ fn below_a_multiple(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> bo
     less && remainder(cx, mask.args[0], at, depth) == Some(Remainder::None)
 }
 
-/// The lanes of a warp hold a multiple of the warp's lanes, the same for all, and beside it what is returned.
+/// The lanes of a warp hold a multiple of the warp's lanes, the same for all, and beside it the returned
+/// value.
 fn remainder(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> Option<Remainder> {
     let depth = depth.checked_sub(1)?;
     let function = cx.function;
@@ -369,7 +370,7 @@ fn of_header(
     found
 }
 
-/// `j <<= log`, `j *= n`: what was whole stays so.
+/// `j <<= log`, `j *= n`: a whole number of warps stays one.
 fn is_multiple_of(cx: &Context<'_>, param: Value, next: Value, at: Block) -> bool {
     let Some(data) = cx.function.defining(next) else {
         return false;
@@ -383,7 +384,7 @@ fn is_multiple_of(cx: &Context<'_>, param: Value, next: Value, at: Block) -> boo
     cx.uniform(by, at, Scope::Subgroup)
 }
 
-/// Returns what is added to `param` for the next round.
+/// Returns the number added to `param` for the next round.
 fn step_of(cx: &Context<'_>, param: Value, next: Value) -> Option<Value> {
     let below = |mut value: Value| {
         while let Some(data) = cx.function.defining(value)
@@ -403,7 +404,8 @@ fn step_of(cx: &Context<'_>, param: Value, next: Value) -> Option<Value> {
     }
 }
 
-/// All threads of the group hold the same: the result of a vote where the group is one wave, or what they agree on.
+/// All threads of the group hold the same: the result of a vote if the group is one wave, or a value on which
+/// they agree.
 pub(super) fn vote_of_the_group(cx: &Context<'_>, value: Value, at: Block) -> bool {
     agreed(cx, value, at, DEPTH)
 }

@@ -24,7 +24,7 @@ const TERMS: usize = 24;
 
 /// A value by which something is multiplied, or shifted to the left.
 type Factor = (bool, Value);
-/// Differences of lanes, times what they share, by how often.
+/// Differences of lanes, times shared factors, with coefficients.
 type Sum = BTreeMap<(Value, Vec<Factor>), i64>;
 
 /// The loop, and those that go through it together.
@@ -35,8 +35,9 @@ struct Window<'a> {
     scope: Scope,
 }
 
-/// The loop's header, and the comparison by which its lanes leave. Windows of a warp's lanes may be cut off where what they
-/// look at ends: most lanes are not near its end, and the others go fewer rounds. In a group each round counts.
+/// The loop's header, and the comparison by which its lanes leave. Windows of a warp's lanes may be cut off
+/// at the end of their data: most lanes are not near its end, and the others go fewer rounds. In a group each
+/// round counts.
 pub(super) fn have_one_width(
     cx: &Context<'_>,
     header: Block,
@@ -83,7 +84,7 @@ struct Starts {
     descends: bool,
 }
 
-/// A value that is not less than something the lanes share, or not more, and what it is where neither ends it.
+/// A value that is not less than something the lanes share, or not more, and its value where neither ends it.
 #[derive(Clone, Copy)]
 struct Cut {
     whole: Value,
@@ -144,7 +145,7 @@ impl Window<'_> {
         self.cx.uniform(value, at, self.scope)
     }
 
-    /// Returns what `min(window, n)`, `max(window, 0)` and `if (window > n) window = n;` begin with.
+    /// Returns the value before `min(window, n)`, `max(window, 0)` and `if (window > n) window = n;`.
     fn before_it_is_cut_off(&self, value: Value) -> Cut {
         let function = self.cx.function;
         let mut chain = vec![below(function, value)];
@@ -203,7 +204,7 @@ impl Window<'_> {
         }
     }
 
-    /// Returns what is cut off, and its end.
+    /// Returns the value that is cut off, and its end.
     fn cut_off_once(&self, value: Value) -> Option<((Value, Value), Choice)> {
         use BinaryOp::*;
         let function = self.cx.function;
@@ -278,7 +279,8 @@ impl Window<'_> {
         Some((found, Choice::By(*condition, end_where_true)))
     }
 
-    /// Returns what a counter of the header begins with; `None`: it is none, or does not grow by the same in all lanes.
+    /// Returns the initial value of a counter of the header; `None`: it is no counter, or does not grow by
+    /// the same in all lanes.
     fn starts(&self, counter: Value) -> Option<Starts> {
         let (cx, header) = (self.cx, self.header);
         let function = cx.function;

@@ -103,7 +103,8 @@ fn is_constant(cx: &Context<'_>, value: Value) -> bool {
     )
 }
 
-/// Costly expressions over kernel parameters and constants alone, each told once, at its dearest operation.
+/// Costly expressions over kernel parameters and constants alone, each reported once, at its dearest
+/// operation.
 fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
     const WORTH_A_REMARK: u32 = 16;
     if !matches!(cx.function.kind, FunctionKind::Kernel) {

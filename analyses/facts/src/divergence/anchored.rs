@@ -126,7 +126,7 @@ fn counted(engine: &Engine<'_>, value: Value) -> Option<(Value, bool)> {
     Some((start?, up?))
 }
 
-/// Returns what a block gives a parameter of another, once an edge.
+/// Returns the values that a block passes to a parameter of another, once per edge.
 fn arguments(engine: &Engine<'_>, from: Block, to: Block, number: u32) -> Option<Vec<Value>> {
     let edges = engine.function.blocks[from].terminator.edges();
     let edges = edges.into_iter().filter(|edge| edge.block == to);

@@ -39,7 +39,8 @@ fn of_statements(text: &str, pure: bool) -> Option<Level> {
         })
 }
 
-/// Returns true if the text has no instruction: what it yields without operands is what a register happens to hold.
+/// Returns true if the text has no instruction: its result without operands is the accidental contents of a
+/// register.
 pub(super) fn is_empty(template: &str) -> bool {
     without_comments(template).trim().is_empty()
 }
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!(of("tid.x", &rows), Some(DIVERGENT));
     }
 
-    /// A text without operands that a compiler may move: each method asks what it reads.
+    /// A text without operands that a compiler may move: each method asks for its inputs.
     #[test]
     fn pure_texts_are_no_more_uniform_than_what_they_read() {
         for (register, expected) in [

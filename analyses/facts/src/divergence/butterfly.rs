@@ -208,7 +208,7 @@ fn tested(engine: &Engine<'_>, l: LoopId, exits: &[Block]) -> Option<Compared> {
     })
 }
 
-/// Returns what a header's parameter becomes in the next round: the same by every way back.
+/// Returns the value of a header's parameter in the next round, if it is the same by every back edge.
 fn of_the_rounds(engine: &Engine<'_>, l: LoopId, param: Value) -> Option<Value> {
     let arriving = engine.tables.incoming(engine.function, param);
     let mut back = arriving
@@ -219,7 +219,7 @@ fn of_the_rounds(engine: &Engine<'_>, l: LoopId, param: Value) -> Option<Value> 
         .then_some(next)
 }
 
-/// The value is the same in all lanes of a warp that is here as a whole, by what exchanged it.
+/// The value is the same in all lanes of a warp that is here as a whole, because of the exchange.
 pub(super) fn is_complete(engine: &Engine<'_>, block: Block, data: &InstData) -> bool {
     let warp = engine.shape.warp;
     if !warp.is_power_of_two() || !commutes(data) {

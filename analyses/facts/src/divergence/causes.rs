@@ -176,7 +176,7 @@ fn carry(engine: &Engine<'_>, found: &mut Found, value: Value, user: Value, node
     found.add(user, left.unwrap_or(step));
 }
 
-/// The least uniform branch, and the first of these, by what it decides.
+/// The least uniform branch, and the first of these, for each thing that it decides.
 struct Deciders {
     joins: EntityVec<Block, Option<(Level, u32)>>,
     /// The deciders of a loop and of those around it.

@@ -162,7 +162,7 @@ pub(crate) struct Engine<'f> {
     /// Loads of shared memory that no thread overtakes with a store.
     pub settled: FxHashSet<Inst>,
     pub(super) races: super::races::Races,
-    /// Loops in which all lanes of a warp exchange, by what they leave.
+    /// Loops in which all lanes of a warp exchange, by their results.
     pub(super) exchanges: FxHashMap<Value, super::butterfly::Exchange>,
     /// Nodes visited, blocks walked over.
     pub visits: usize,
@@ -179,7 +179,8 @@ pub(crate) struct Cell {
     /// The range of its users in the tables.
     users: (u32, u32),
     mentions: u32,
-    /// Uniformity of a value's own atom: the value, or what a block parameter has besides the shared terms.
+    /// Uniformity of a value's own atom: the value, or the part of a block parameter besides the shared
+    /// terms.
     pub atom_level: Level,
     widened: u8,
     /// The power of two of which the value's own atom is a multiple; it only falls.
@@ -399,8 +400,8 @@ impl<'f> Engine<'f> {
         self.finish(param, level, Form::atom(param.0), self.type_range(param));
     }
 
-    /// Records the uniformity of a value's own atom; it only falls. Then every form with it may be less uniform, which
-    /// concerns those who read these forms even where the levels that they bound stay.
+    /// Records the uniformity of a value's own atom; it only falls. Then every form with it may be less
+    /// uniform, which concerns readers of these forms even if the levels that they bound stay.
     pub(crate) fn set_atom(&mut self, value: Value, level: Level) {
         let level = level.min(self.cap(value));
         if level >= self.cells[value].atom_level {
@@ -453,7 +454,7 @@ impl<'f> Engine<'f> {
         self.finish(value, level, Form::atom(leader.0), range);
     }
 
-    /// Stores a result; what depends on it is visited again when something fell.
+    /// Stores a result; its dependents are visited again if something fell.
     pub(crate) fn finish(&mut self, value: Value, level: Level, form: Form, range: (i64, i64)) {
         let cap = self.cap(value);
         let full = self.type_range(value);
@@ -574,7 +575,7 @@ impl<'f> Engine<'f> {
 
     // -------------------------------------------------------------------------------------------- levels and forms
 
-    /// Returns how uniformly lanes in `block` hold what they last computed as `value`.
+    /// Returns the uniformity with which lanes in `block` hold the value that they last computed as `value`.
     pub(crate) fn level_at(&self, value: Value, block: Block) -> Level {
         let level = self.level_of_definition_at(value, block);
         if level < SUBGROUP && self.cells[value].exchanged {
@@ -696,7 +697,7 @@ impl<'f> Engine<'f> {
         })
     }
 
-    /// Arrays: a store says what may lie in them; loads are visited again when that falls.
+    /// Arrays: a store adds to their possible contents; loads are visited again when that falls.
     pub(crate) fn lower_array(&mut self, array: u32, level: Level) {
         let array = array as usize;
         if level < self.array_level[array] {

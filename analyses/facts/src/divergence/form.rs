@@ -18,7 +18,8 @@ const DEGREE: usize = 3;
 /// A value's number, or beyond all values a builtin.
 pub(crate) type Atom = u32;
 
-/// A product of at most `DEGREE` atoms, in line: forms are the bulk of what the analysis stores and compares.
+/// A product of at most `DEGREE` atoms, in line: forms are the bulk of the data that the analysis stores and
+/// compares.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Factors {
     /// Sorted, 0 beyond the length.

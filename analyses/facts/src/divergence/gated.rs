@@ -157,7 +157,7 @@ impl Engine<'_> {
         super::Shape::name(self.coordinate())
     }
 
-    /// Stores what a rule gives; `known` only where the method has states.
+    /// Stores the result of a rule; `known` only where the method has states.
     fn settle(&mut self, value: Value, level: Level, known: Option<Known>) {
         let wanted = level_of(self.options.scope);
         let mut level = level.min(DISPATCH);
@@ -341,7 +341,7 @@ fn row(engine: &Engine<'_>, block: Block, data: &InstData, least: Level) -> Leve
     }
 }
 
-/// The affine analysis; `level` is what the simple one says.
+/// The affine analysis; `level` is that of the simple one.
 fn known(
     engine: &Engine<'_>,
     block: Block,

@@ -243,7 +243,7 @@ impl Engine<'_> {
         sum
     }
 
-    /// The author's name for an atom; `None` for what has none.
+    /// The author's name for an atom; `None` if it has none.
     pub(crate) fn atom_name(&self, atom: u32) -> Option<SmolStr> {
         self.name_of_atom(atom).filter(|name| !name.is_empty())
     }

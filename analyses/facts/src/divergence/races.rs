@@ -38,7 +38,8 @@ pub(crate) struct Races {
     reaching: FxHashMap<Inst, (u64, u64)>,
     /// The levels of the values that the stores under one number leave, if several share it.
     levels: Vec<Level>,
-    /// Loads of a device function that are reached from its entry without a barrier: what callers stored is read there.
+    /// Loads of a device function that are reached from its entry without a barrier: they read stores of
+    /// callers.
     open: FxHashSet<Inst>,
 }
 
@@ -150,7 +151,7 @@ pub(super) fn find(engine: &Engine<'_>) -> Races {
     races
 }
 
-/// A store, or what may be one, was computed anew: the loads that it reaches, where it matters to them.
+/// A store, or a possible one, was computed anew: the loads that it reaches, where it matters to them.
 pub(super) fn store(engine: &mut Engine<'_>, block: Block, inst: Inst) {
     let Some(&number) = engine.races.number.get(&inst) else {
         return;
@@ -266,7 +267,8 @@ fn numbers(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns how uniform what a store leaves is for the lanes in `to`; `before`: it stands before the load in one block.
+/// Returns the uniformity of a store's value for the lanes in `to`; `before`: it stands before the load in
+/// one block.
 fn left_by(engine: &Engine<'_>, from: Block, store: Inst, to: Block, before: bool) -> Level {
     let data = &engine.function.insts[store];
     match data.op {
@@ -327,7 +329,7 @@ fn writes(op: &Op) -> bool {
     }
 }
 
-/// The lanes of a warp wait for each other here, and see what they wrote.
+/// The lanes of a warp wait for each other here, and see each other's writes.
 fn closes(guarded: bool, op: &Op) -> bool {
     match op {
         Op::Barrier(Barrier::Named { arrive }) => !arrive && !guarded,

@@ -24,7 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 const BARRIERS: usize = 64;
 
-/// An array, or `None` for what may be any.
+/// An array, or `None` if it may be any.
 type Array = Option<Symbol>;
 
 #[derive(Default)]

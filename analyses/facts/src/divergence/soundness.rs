@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 struct Judge<'e, 'f> {
     engine: &'e Engine<'f>,
     witness: Witness,
-    /// Keyed by workgroup and warp: what each lane last computed as each value of the kernel.
+    /// The last number that each lane computed as each value of the kernel, by workgroup and warp.
     current: FxHashMap<(u64, u32), Vec<u64>>,
     block: [u32; 3],
     failures: Vec<String>,

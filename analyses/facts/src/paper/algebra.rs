@@ -110,7 +110,7 @@ impl State {
     pub fn is_polynomial(&self) -> bool {
         !self.is_top() && !self.is_uniform() && matches!(self.coefficients.last(), Some(Known(_)))
     }
-    /// `2*Tid*Tid + ?*Tid + 1`; `None` for what is uniform without a number, and for what is not known.
+    /// `2*Tid*Tid + ?*Tid + 1`; `None` for a uniform value without a number, and for an unknown one.
     pub fn form(&self, thread: &str) -> Option<Sum> {
         if !self.is_uniform() && !self.is_polynomial()
             || self.is_uniform() && !matches!(self.constant(), Known(_))

@@ -17,9 +17,9 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use syntax::musimd::{InstructionKind, Operand, Program};
 
-/// Returns what the paper's analyses say of the variables of a program in gated form, as facts of the function that it
-/// was lowered to, sorted. `None`: the full method, or a program in plain form, with `sync` or a variable written
-/// twice.
+/// Returns the results of the paper's analyses for the variables of a program in gated form, as facts of the
+/// function that it was lowered to, sorted. `None`: the full method, or a program in plain form, with `sync`
+/// or a variable written twice.
 pub fn named(
     program: &Program,
     function: &Function,

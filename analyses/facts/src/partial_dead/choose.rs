@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 /// Joins of which all sets are tried.
 const EXACT: usize = 12;
 
-/// A choice of joins, and what it costs.
+/// A choice of joins and its cost.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choice {
     pub enabled: FixedBitSet,
     pub sinking: Sinking,
     pub walked: Walked,
-    /// The same without any join: what sinking without predicates gives.
+    /// The same without any join: the result of sinking without predicates.
     pub classical: Walked,
     /// No set of joins gains more.
     pub exact: bool,
@@ -112,7 +112,7 @@ pub fn choose(problem: &Problem, sets: &PathSets, prices: Prices) -> Choice {
     }
 }
 
-/// The part of a problem to which the statement may come, whatever joins are enabled.
+/// The part of a problem to which the statement may come, whichever joins are enabled.
 struct Near {
     /// Nodes forwards.
     order: Vec<usize>,

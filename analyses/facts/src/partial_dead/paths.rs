@@ -154,7 +154,7 @@ impl PathSets {
         JoinGain { benefit, cost }
     }
 
-    /// The joins that are enabled with others, so that what is gained at those is realised.
+    /// The joins that are enabled with others, so that the gain at those is realised.
     #[must_use]
     pub fn forced(&self, problem: &Problem, seeds: &FixedBitSet) -> FixedBitSet {
         let mut all = seeds.clone();

@@ -51,7 +51,8 @@ impl Problem {
     /// A problem of a graph; paths go from the entry to an exit, in loops several times around.
     ///
     /// # Errors
-    /// An edge from a node with several successors to one with several predecessors, or what is no path.
+    /// An edge from a node with several successors to one with several predecessors, or a sequence that is no
+    /// path.
     pub fn new(
         entry: usize,
         kinds: Vec<NodeKind>,

@@ -746,7 +746,7 @@ fn seen(problem: &Problem, path: &[usize], plan: Option<&Sinking>) -> Vec<Held> 
     out
 }
 
-/// Each read sees what it saw, whichever joins are enabled; and what is chosen is the best there is.
+/// Each read sees the same value, whichever joins are enabled; and the choice is the best possible.
 #[test]
 fn reads_see_the_same_whatever_is_chosen() {
     let (mut removed, mut gained) = (0, 0);

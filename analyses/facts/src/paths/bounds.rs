@@ -82,7 +82,7 @@ impl EdgeCounts {
         self.entries.is_exact() && all.all(|count| count.is_exact())
     }
 
-    /// Executions of each node: what comes to it, and what leaves it.
+    /// Executions of each node: the counts into it and those out of it.
     #[must_use]
     pub fn passed(&self, graph: &PathGraph) -> Vec<CountBounds> {
         let mut out = vec![CountBounds::default(); graph.successors.len()];

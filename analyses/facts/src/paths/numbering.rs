@@ -218,7 +218,7 @@ impl PathNumbers {
         Some(path)
     }
 
-    /// The number of a path; `None` of what is no path of the graph.
+    /// The number of a path; `None` for a sequence that is no path of the graph.
     #[must_use]
     pub fn number(&self, path: &Path) -> Option<u64> {
         let mut walk = match path.start {

@@ -119,7 +119,7 @@ impl PartlyKnown {
         Ok(self.counts)
     }
 
-    /// A node's count is the sum of some edges and of what comes from outside.
+    /// A node's count is the sum of some edges and of the count from outside.
     fn balance(
         &mut self,
         node: usize,

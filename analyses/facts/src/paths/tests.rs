@@ -110,8 +110,8 @@ fn each_path_has_one_number_and_each_number_one_path() {
     assert!(seen > 20_000, "{seen}");
 }
 
-/// A walk of many steps counts what its edges say, with the numbers and with every placement; counts of nodes and edges come out
-/// of the profile, and bounds from edges hold the count of each path.
+/// A walk of many steps has the counts of its edges, with the numbers and with every placement; counts of
+/// nodes and edges come out of the profile, and bounds from edges hold the count of each path.
 #[test]
 fn walks_count_the_same_however_the_additions_are_placed() {
     let mut random = Random(2);
@@ -298,7 +298,7 @@ fn partly(
     out
 }
 
-/// Counts that no flow has are told: a side that neither count fits, and more that leaves than comes.
+/// Counts that no flow has are reported: a side that neither count fits, and more out of a node than into it.
 #[test]
 fn counts_that_contradict_each_other_are_told() {
     let graph = PathGraph::new(0, vec![vec![1, 2], vec![3], vec![3], vec![]]);

@@ -145,7 +145,8 @@ pub fn unread_at_least(
     out
 }
 
-/// Goes over a path backwards; `each` gets its instructions without effects, and whether something reads what they give.
+/// Goes over a path backwards; `each` gets its instructions without effects, and whether something reads
+/// their results.
 fn go_back(
     function: &Function,
     blocks: &[Block],
@@ -235,8 +236,8 @@ b4:
 }
 "#;
 
-    /// The product that nobody reads waits for the next iteration, as far as one path tells; the sum is read by the branch of the
-    /// loop, and in the way past the loop neither it nor its product is.
+    /// The unread product waits for the next iteration, as far as one path tells; the sum is read by the
+    /// branch of the loop, and in the way past the loop neither it nor its product is.
     #[test]
     fn what_one_way_reads_another_does_not() {
         let function = ir::text::parse(LOOP).unwrap_or_else(|error| panic!("{error}"));

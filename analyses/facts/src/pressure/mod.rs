@@ -33,7 +33,7 @@ pub struct Pressure {
     /// The instruction of the peak, by its number in the block; the block's terminator behind all of them.
     pub block: Block,
     pub inst: u32,
-    /// The values that are live there, ascending: while the instruction reads, or with what it writes.
+    /// The values that are live there, ascending: while the instruction reads, or with its results.
     pub live: Vec<Value>,
     /// The number of registers that are live while each instruction executes, by place, in the order of the
     /// instructions.

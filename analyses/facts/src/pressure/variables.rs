@@ -36,7 +36,7 @@ pub enum Remedy {
     ScalarRegister,
     /// Computed again where it is read, with so many operations.
     Recompute { operations: u32 },
-    /// Loaded again from memory that nobody writes while the kernel runs.
+    /// Loaded again from memory that is not written while the kernel runs.
     Reload,
     /// One copy for the warp in shared memory.
     WarpSlot,
@@ -44,7 +44,7 @@ pub enum Remedy {
     WarpSlotOfBase,
     /// One lane of a register that other uniform values share: of stages, which have no shared memory.
     RegisterLane,
-    /// One copy for each lane: what a compiler's spill is.
+    /// One copy for each lane, as in a compiler's spill.
     LaneSlot,
     /// The instruction of the peak reads it.
     Needed,
@@ -315,8 +315,8 @@ impl Context<'_> {
         free || later.iter().all(|live| live.contains(value.0 as usize))
     }
 
-    /// Returns whether the value is loaded from memory that nobody writes, at an address that is available at
-    /// each read.
+    /// Returns whether the value is loaded from memory that is not written, at an address that is available
+    /// at each read.
     fn loads_again(&self, value: Value, later: &[FixedBitSet]) -> bool {
         let Some(inst) = self.function.defining(value) else {
             return false;

@@ -7,7 +7,7 @@
 
 use super::{Placed, Problem, SpeculationRefusal};
 
-/// The placement of lazy code motion, whatever it comes to.
+/// The placement of lazy code motion, whatever its cost.
 ///
 /// # Errors
 /// The counts are no whole runs of the graph.

@@ -156,7 +156,7 @@ impl ConvergentProfiler {
     pub const fn profiled_after_wake(&self) -> u64 {
         self.after_wake
     }
-    /// The share of the most frequent value among what was profiled, 0 to 1.
+    /// The share of the most frequent value among the profiled ones, 0 to 1.
     #[must_use]
     pub fn invariance(&self) -> f64 {
         share(self.table.top(1), self.profiled)

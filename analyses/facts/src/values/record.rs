@@ -82,7 +82,8 @@ pub fn recordable(function: &Function, value: Value) -> bool {
         }
 }
 
-/// Groups of two to four values that were one vector: what versioning could test, and what a variable holds.
+/// Groups of two to four values that were one vector: those that versioning could test, and those that a
+/// variable holds.
 #[must_use]
 pub fn vectors(function: &Function) -> Vec<SmallVec<[Value; 4]>> {
     let mut found: Vec<SmallVec<[Value; 4]>> = Vec::new();

@@ -40,7 +40,7 @@ impl Bounds {
         }) && !self.excluded(terms, operation, &row, holds)
     }
 
-    /// `a == b` does not hold of what is equal.
+    /// `a == b` does not hold for equal values.
     fn excluded(&self, terms: &mut Terms, operation: Operation, row: &Row, holds: bool) -> bool {
         let Row::Same(difference) = row else {
             return false;
@@ -69,7 +69,8 @@ impl Bounds {
     }
 }
 
-/// A workgroup has no more threads than `MOST`. Numbers of the launch are natural, and so is what is compared as such.
+/// A workgroup has no more threads than `MOST`. Numbers of the launch are natural, and so are values compared
+/// as such.
 fn range(terms: &Terms, operation: Operation, sum: Sum) -> (i128, i128) {
     if terms.is_natural(sum, operation == Operation::Negative(true)) {
         return match terms.special(sum) {

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 
 const WORD: i64 = 4;
-/// Threads of one execution that are kept for a word: whoever collides with it is another thread than one of them.
+/// Threads of one execution that are kept for a word: any thread that collides differs from one of them.
 const THREADS: usize = 2;
 /// Accesses that are kept for a word.
 const KEPT: usize = 96;

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::rc::Rc;
 
-/// Sums that are told apart.
+/// The most sums that are distinguished.
 const SUMS: usize = 1 << 17;
 
 /// A sum of terms, by number.
@@ -97,8 +97,8 @@ pub(super) enum Atom {
     Result(Operation, SmallVec<[Known; 4]>),
     /// A comparison that all threads may answer alike.
     Shared(Operation, Row),
-    /// The value in memory at an address: result number, and the execution of the load unless nobody writes
-    /// there.
+    /// The value in memory at an address: result number, and the execution of the load unless the place is
+    /// never written.
     Loaded(Known, u16, Option<u32>),
     /// A value that is the same for all threads in one execution.
     Fresh(u32),
@@ -109,11 +109,11 @@ type Parts = Rc<[(u32, i64)]>;
 /// The numbering.
 pub(super) struct Terms {
     atoms: FxHashMap<Atom, u32>,
-    /// Indexed by atom: depends on what a thread loads.
+    /// True for each atom that depends on values that a thread loads.
     is_data: Vec<bool>,
     symbols: Vec<Option<Symbol>>,
     specials: FxHashMap<u32, Special>,
-    /// Comparisons: the operation, and by thread what is compared with zero.
+    /// Comparisons: the operation, and the value of each thread that is compared with zero.
     comparisons: FxHashMap<u32, (Operation, Row)>,
     numbers: FxHashMap<Parts, u32>,
     sums: Vec<Parts>,
@@ -234,7 +234,7 @@ impl Terms {
         all.then(|| self.sum(&parts, a.at.div_euclid(unit)))
     }
 
-    /// Depends on what a thread loads.
+    /// Returns whether it depends on values that a thread loads.
     pub(super) fn is_data(&self, known: Known) -> bool {
         let parts = self.parts(known);
         parts.iter().any(|&(atom, _)| self.is_data[atom as usize])
@@ -269,7 +269,7 @@ impl Terms {
         self.parts(known).len() == 1
     }
 
-    /// A truth value as a condition without a number, and what it must be for the value to hold.
+    /// A truth value as a condition without a number, and the answer that it must have for the value to hold.
     pub(super) fn condition(&self, known: Known) -> Option<(u32, bool)> {
         match (self.parts(known), known.at) {
             (&[(atom, 1)], 0) => Some((atom, true)),
@@ -278,7 +278,7 @@ impl Terms {
         }
     }
 
-    /// Returns what a condition compares with zero.
+    /// Returns the sum that a condition compares with zero.
     pub(super) fn comparison(&self, condition: u32) -> Option<(Operation, Row)> {
         self.comparisons.get(&condition).cloned()
     }
@@ -293,7 +293,7 @@ impl Terms {
     }
 }
 
-/// Returns what holds of two threads' values.
+/// Returns the relation of two threads' values.
 pub(super) fn equal(a: Known, b: Known) -> Option<bool> {
     match (a.is_known() && b.is_known(), a.sum == b.sum) {
         (true, true) => Some(a.at == b.at),
@@ -301,7 +301,8 @@ pub(super) fn equal(a: Known, b: Known) -> Option<bool> {
     }
 }
 
-/// A comparison as `difference < 0` or `difference == 0`: operands in order, what is added, the answer's sense.
+/// A comparison as `difference < 0` or `difference == 0`: operands in order, the number added, the answer's
+/// sense.
 pub(super) enum Comparison {
     Equal {
         holds: bool,

@@ -69,7 +69,7 @@ pub(super) struct Walk<'a> {
     flow: ControlFlow,
     post: DominatorTree,
     forest: LoopForest,
-    /// Values that addresses, conditions and what is stored are computed from.
+    /// Values from which addresses, conditions and stored values are computed.
     needed: EntitySet<Value>,
     /// Blocks from which an access of shared memory may still be reached: behind the others there is nothing to find.
     reaches: EntityVec<Block, bool>,
@@ -444,7 +444,7 @@ fn may_wait(op: &Op) -> bool {
     }
 }
 
-/// An access of shared memory, or of what may be.
+/// An access of shared memory, or a possible one.
 fn may_share(op: &Op) -> bool {
     match op {
         Op::Load(access) | Op::Store(access) | Op::Atomic(_, access) => {
@@ -470,7 +470,7 @@ fn reaching(function: &Function, flow: &ControlFlow) -> EntityVec<Block, bool> {
     reaches
 }
 
-/// Values that addresses of shared memory, conditions and what is stored there are computed from.
+/// Values from which addresses of shared memory, conditions and the values stored there are computed.
 fn needed(
     function: &Function,
     flow: &ControlFlow,

@@ -31,7 +31,7 @@ pub struct Probabilities {
 }
 
 impl Probabilities {
-    /// Returns what a stored profile counted of a function's values.
+    /// Returns the counts of a function's values in a stored profile.
     #[must_use]
     pub fn of_profile(function: &Function, stored: &StoredItem) -> Self {
         let mapped = map(stored, function);

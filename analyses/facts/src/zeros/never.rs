@@ -131,7 +131,7 @@ impl<'f> Ranges<'f> {
         }
     }
 
-    /// Zero is not among what the value can be.
+    /// Zero is not among the possible numbers of the value.
     pub fn excludes_zero(&mut self, value: Value) -> bool {
         let range = self.of(value, DEPTH);
         // Below, a format or a flush to zero may round.
@@ -322,7 +322,7 @@ fn square(of: Range) -> Range {
     }
 }
 
-/// Returns what does not wrap, as signed numbers.
+/// Returns the operands of an operation that does not wrap, as signed numbers.
 fn fits(range: Range, ty: Type) -> Range {
     let most = f64::from(ty.bits().clamp(2, 53) - 1).exp2();
     match range.low >= -most && range.high < most {

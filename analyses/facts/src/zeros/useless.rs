@@ -113,7 +113,7 @@ fn needed(function: &Function, order: &[Inst], zero: &FxHashSet<Value>) -> FxHas
     needed
 }
 
-/// Returns what an instruction still reads: a product with zero reads no factor.
+/// Returns the operands that an instruction still reads: a product with zero reads no factor.
 fn operands<'f>(
     data: &'f ir::InstData,
     zero: &FxHashSet<Value>,

@@ -242,7 +242,8 @@ fn sectors_of_places_that_are_not_known() {
     }
 }
 
-/// An atomic operation of a vector is one access of all its components; what a mesh shader puts out is none of memory.
+/// An atomic operation of a vector is one access of all its components; the outputs of a mesh shader are no
+/// accesses of memory.
 #[test]
 fn vectors_and_outputs() {
     let accesses = |text: &str, dialect| {

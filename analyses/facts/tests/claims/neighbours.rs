@@ -60,7 +60,7 @@ fn equal_expressions_are_equal() {
     }
 }
 
-/// A template parameter that nobody gives is one number, wherever it is named.
+/// A template parameter that is not given is one number, wherever it is named.
 #[test]
 fn a_parameter_of_a_template_is_one_number() {
     let of = |left: &str, right: &str| {

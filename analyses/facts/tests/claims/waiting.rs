@@ -236,7 +236,7 @@ fn rows_of_the_grid_are_whole() {
     assert!(told("blockIdx.x * 100 + threadIdx.x", "gridDim.x * 100"));
 }
 
-/// A number that only an instantiation tells may be a multiple of what a warp covers.
+/// A number that only an instantiation tells may be a multiple of the extent of a warp.
 #[test]
 fn comparisons_with_numbers_of_an_instantiation() {
     let told = |head: &str, limit: &str| {

@@ -333,7 +333,7 @@ impl Claims {
         }
     }
 
-    /// `class` says of the scope asked for what `uniform_at` says of all.
+    /// Checks that `class` agrees with `uniform_at` at the scope asked for.
     fn consistent(
         &mut self,
         function: u32,

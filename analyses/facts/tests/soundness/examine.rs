@@ -23,7 +23,7 @@ use ir::Module;
 pub(crate) use judge::{NAMES, Tally, Violation};
 use oracle::interp::{self, Launch};
 
-/// A program, what is analysed for, and how it is run.
+/// A program, the options of its analysis, and the setting of its run.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) module: Module,

@@ -219,7 +219,7 @@ impl<'m> Judge<'m> {
         })
     }
 
-    /// The part of what a lane holds that does not depend on the coordinates of the claim.
+    /// The part of a lane's value that does not depend on the coordinates of the claim.
     fn rest(&self, claim: &Claim, instance: &Instance<'_>, lane: u32, bits: u64) -> u64 {
         let multiples = match &claim.kind {
             Kind::Uniform => return bits,
@@ -244,7 +244,7 @@ impl<'m> Judge<'m> {
         }
     }
 
-    /// Compares what the lanes of `mask` hold, by the claims.
+    /// Compares the values of the lanes of `mask`, by the claims.
     fn check(&mut self, list: &[u32], instance: &Instance<'_>, row: &[u64], mask: u64) {
         if list.is_empty() || mask == 0 {
             return;

@@ -106,7 +106,7 @@ enum Change {
     Forward(Inst, Value),
     /// The parameter becomes a constant.
     Parameter(Block, usize),
-    /// The parameter's uses take what the first edge brings.
+    /// Gives the parameter's uses the argument of the first edge.
     First(Block, usize),
     /// A block that only one jump leads to joins its predecessor.
     Join(Block),
@@ -366,7 +366,7 @@ fn drop_parameter(f: &mut Function, block: Block, number: usize) -> bool {
     true
 }
 
-/// Drops blocks that cannot be reached, and what names them.
+/// Drops blocks that cannot be reached, and uses of them.
 fn tidy(f: &mut Function) {
     let flow = ir::cfg::ControlFlow::new(f);
     f.layout.retain(|&b| flow.is_reachable(b));

@@ -36,8 +36,8 @@ pub struct FunctionBuilder {
     constants: FxHashMap<(Type, u64), Value>,
     /// Constants and undefined values: the entry's first instructions, so that they dominate everything.
     leading: Vec<Inst>,
-    /// Indexed by slot: the block in which it was read or written last, and what it holds there. Going back to a block
-    /// forgets what it knew, which costs a pending value and changes nothing.
+    /// Indexed by slot: the block in which it was read or written last, and its value there. Going back to a
+    /// block forgets what it knew, which costs a pending value and changes nothing.
     content: Vec<Option<(Block, Value)>>,
 }
 
@@ -125,7 +125,8 @@ impl FunctionBuilder {
     pub fn switch_to(&mut self, block: Block) {
         self.current = block;
     }
-    /// Returns true if the current block has its terminator: what follows is unreachable until `switch_to`.
+    /// Returns true if the current block has its terminator: following instructions are unreachable until
+    /// `switch_to`.
     pub fn is_terminated(&self) -> bool {
         !matches!(
             self.function.blocks[self.current].terminator,

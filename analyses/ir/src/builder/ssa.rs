@@ -243,7 +243,7 @@ impl FunctionBuilder {
 
     // ------------------------------------------------------------------------------------------ renaming
 
-    /// Says for every pending value what it is, and fills in the edges' arguments.
+    /// Resolves every pending value, and fills in the edges' arguments.
     fn rename(&mut self, dominators: &DominatorTree, merges: &Merges) -> Replaced {
         let mut replaced = Replaced::new(self.function.values.len());
         let mut content: Vec<Option<Value>> = vec![None; self.slots.len()];

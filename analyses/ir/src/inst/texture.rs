@@ -111,14 +111,14 @@ pub enum TextureOp {
     /// handle.
     DispatchMesh,
     SetMeshOutputCounts,
-    /// Traverses the scene and runs the shaders of what a ray hits, or runs a callable shader.
+    /// Traverses the scene and runs the shaders of the objects that a ray hits, or runs a callable shader.
     Trace,
     /// Ray tracing, feedback and other operations on handles.
     Other,
 }
 
 impl TextureOp {
-    /// The operands follow no scheme, and what comes of it is not modelled.
+    /// The operands follow no scheme, and the result is not modelled.
     pub const fn is_opaque(self) -> bool {
         matches!(
             self,

@@ -28,7 +28,7 @@ pub fn print_gates(module: &Module) -> String {
     out
 }
 
-/// Returns what decides where a block goes; `None`: it goes to one place.
+/// Returns the value that decides the successor of a block; `None`: it goes to one place.
 fn condition(function: &Function, block: Block) -> Option<Value> {
     match &function.blocks[block].terminator {
         Terminator::Branch { condition, .. } => Some(*condition),

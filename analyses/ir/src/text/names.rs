@@ -340,7 +340,7 @@ pub(super) fn warp_name(kind: WarpKind) -> String {
     }
 }
 
-/// The operation and what follows its words.
+/// The operation and the text behind its words.
 pub(super) fn warp_of<'w, 's>(words: &'w [&'s str]) -> Option<(WarpKind, &'w [&'s str])> {
     let (first, rest) = words.split_first()?;
     if let Some((kind, _)) = WARP_KINDS.iter().find(|(_, name)| name == first) {

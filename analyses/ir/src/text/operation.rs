@@ -10,7 +10,7 @@ use crate::types::{Space, Type};
 use smallvec::SmallVec;
 
 impl Parser<'_, '_> {
-    /// The operation and what it needs besides its operands; `None` where the words name none.
+    /// The operation and its properties besides operands; `None` where the words name none.
     pub(super) fn operation(&mut self, words: &[&str], ty: Option<Type>) -> Parsed<Option<Op>> {
         let Some((&first, rest)) = words.split_first() else {
             return Ok(None);

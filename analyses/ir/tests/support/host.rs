@@ -70,7 +70,7 @@ pub(crate) fn compiled(compiler: &str, folder: &Path, kernels: &[Kernel]) -> Vec
     lines
 }
 
-/// A function that calls a kernel and prints what came out, and the call of it.
+/// A function that calls a kernel and prints its results, and the call of it.
 fn call(number: usize, kernel: &Kernel, text: &mut String, main: &mut String) {
     // Each text has an `f`, or names of its own.
     let name = match kernel.name.as_str() {

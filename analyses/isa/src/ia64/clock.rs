@@ -4,7 +4,7 @@
 use super::Inst;
 use std::ops::Range;
 
-/// A clock by which ways through a text are timed. It shares nothing with what it judges.
+/// A clock by which ways through a text are timed. It shares nothing with the code that it times.
 pub trait Clock {
     /// The reading of a text.
     type Document;

@@ -40,7 +40,7 @@ pub enum Class {
     Prefetch,
     /// `xchg`, `cmpxchg`, `fetchadd`
     Semaphore,
-    /// Multiply-add and what is one of it.
+    /// Multiply-add and its special cases.
     FloatArithmetic,
     FloatCompare,
     /// Minimum, maximum, merges, approximations, logic of significands.
@@ -134,7 +134,7 @@ pub struct Memory {
     pub bytes: u32,
     /// Acquire, release, or advanced: stays in order with all other accesses.
     pub ordered: bool,
-    /// Confirms an advanced load: what it loads is there already, and may be read in its own group.
+    /// Confirms an advanced load: its value is there already, and may be read in its own group.
     pub confirms: bool,
     /// The number added to the base afterwards. `None` with a base among the defs: a register's value is
     /// added.

@@ -120,7 +120,7 @@ impl Mnemonic {
     pub const fn opcode(self) -> Opcode {
         self.opcode
     }
-    /// Returns what the table says of the opcode.
+    /// Returns the row of the opcode in the table.
     #[must_use]
     pub fn row(self) -> &'static Row {
         self.opcode.row()

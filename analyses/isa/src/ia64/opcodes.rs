@@ -45,7 +45,7 @@ macro_rules! opcodes {
             $($(Row { name: $name, unit: $unit, class: Class::$class, bytes: $bytes, completers: $completers },)*)*
         ];
 
-        /// The names in the order of the opcodes, for what is evaluated by the compiler.
+        /// The names in the order of the opcodes, for constant evaluation.
         const NAMES: &[(&str, Opcode, &str)] = &[$($(($name, Opcode::$variant, $completers),)*)*];
 
         impl Opcode {
@@ -380,7 +380,7 @@ opcodes! {
 }
 
 impl Opcode {
-    /// Returns what the table says of it.
+    /// Returns its row in the table.
     #[must_use]
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]

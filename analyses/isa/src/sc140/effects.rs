@@ -23,7 +23,8 @@ pub enum ReadStage {
     Execute,
 }
 
-/// The way in which a result reaches its register, which decides who may read it in the next set.
+/// The way in which a result reaches its register, which decides which instructions may read it in the next
+/// set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WriteWay {
     /// A result of the address stage: everything of the next set reads it.
@@ -177,7 +178,7 @@ impl Instruction {
         }
     }
 
-    /// Sources are read, the target is what the form says.
+    /// Sources are read, the form decides the role of the target.
     fn operate(&self, out: &mut Effects, stage: ReadStage, way: WriteWay) {
         let Some((last, sources)) = self.operands.split_last() else {
             return;

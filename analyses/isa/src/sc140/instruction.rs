@@ -38,7 +38,7 @@ impl Condition {
     }
 }
 
-/// An opcode and what its name says beside it.
+/// An opcode and the further meaning of its name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Mnemonic {
     pub opcode: Opcode,

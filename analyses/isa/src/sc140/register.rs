@@ -223,7 +223,7 @@ impl fmt::Debug for Reg {
 }
 
 impl Part {
-    /// Returns what stands behind a register's name.
+    /// Returns the suffix of a register's name.
     #[must_use]
     pub const fn suffix(self) -> &'static str {
         match self {

@@ -30,7 +30,7 @@ pub enum Misfit {
 }
 
 impl Misfit {
-    /// Returns true if a source says so; the others follow from what was seen.
+    /// Returns true if a source says so; the others follow from observations.
     #[must_use]
     pub const fn is_certain(self) -> bool {
         !matches!(self, Misfit::FourApart { .. } | Misfit::Aligned { .. })

@@ -514,7 +514,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         row
     }
 
-    /// A stand-in for what has no definition.
+    /// A stand-in for a value without a definition.
     pub(super) fn unknown(
         &mut self,
         group: &Group<'_>,

@@ -35,7 +35,7 @@ pub struct Launch {
     pub constants: Vec<(SmolStr, u64)>,
     pub limits: Limits,
     pub mode: Mode,
-    /// Chooses the order of warps, the values of what is unknown, and default contents.
+    /// Chooses the order of warps, the values of unknowns, and default contents.
     pub seed: u64,
     /// Warps in seeded order instead of ascending.
     pub shuffle_warps: bool,
@@ -50,7 +50,7 @@ pub struct Launch {
     pub ended_lanes_arrive: bool,
     /// Bytes of shared symbols without a size (`extern __shared__`), which all start at one address.
     pub dynamic_shared: u32,
-    /// Bytes of buffers and of memory symbols whose size nobody gives.
+    /// Bytes of buffers and of memory symbols without a given size.
     pub default_bytes: u32,
 }
 
@@ -142,7 +142,7 @@ pub enum Inputs {
     /// Positions in quads of 2x2 pixels, vertex and instance numbers, smooth functions of the position for the rest.
     #[default]
     Procedural,
-    /// Values by input, then by lane of the grid; what is missing is procedural.
+    /// Values by input, then by lane of the grid; missing values are procedural.
     Table(Vec<Vec<u64>>),
     Function(Rc<dyn Fn(&InputQuery<'_>) -> u64>),
 }

@@ -58,7 +58,7 @@ pub fn run(module: &Module, launch: &Launch) -> Outcome {
     run_with(module, launch, &mut (), &())
 }
 
-/// Runs a module; what an error interrupted is in the outcome as far as it came.
+/// Runs a module; a run that an error interrupted is in the outcome as far as it came.
 pub fn run_with<O: Observer>(
     module: &Module,
     launch: &Launch,

@@ -14,7 +14,7 @@ pub struct LaunchDescription {
     /// The lanes of one workgroup, unless the program fixes its size.
     pub lanes: u32,
     pub workgroups: u32,
-    /// `None`: what the program asks for, else 32.
+    /// `None`: the number that the program asks for, otherwise 32.
     pub warp_size: Option<u32>,
     pub arguments: Vec<DescribedArgument>,
     pub seed: u64,
@@ -191,7 +191,7 @@ pub fn untaken(module: &Module, description: &LaunchDescription) -> Vec<(SmolStr
     described(module, description).untaken
 }
 
-/// A launch, what its buffers hold, and which values have no use.
+/// A launch, the contents of its buffers, and the values without a use.
 struct Described {
     launch: Launch,
     shown_as: Vec<(usize, Type)>,

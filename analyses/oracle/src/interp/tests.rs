@@ -31,7 +31,7 @@ fn module(functions: impl IntoIterator<Item = Function>) -> Module {
     module
 }
 
-/// The kernel returns what `build` gives; the columns of a run with `lanes` lanes.
+/// Runs a kernel that returns the values of `build`; returns the columns of a run with `lanes` lanes.
 fn returned<const N: usize>(
     lanes: u32,
     build: impl FnOnce(&mut FunctionBuilder) -> [Value; N],

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 /// One value a lane.
 pub(super) type Row = [u64; 64];
 
-/// The lanes of a warp by what they are.
+/// The lanes of a warp by their state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Presence {
     /// Execute this instruction.

@@ -27,7 +27,7 @@ pub enum Extent {
 /// Two lanes of one extent that differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Disagreement {
-    /// Lane of the grid, and what it holds.
+    /// The lane of the grid, and its value.
     pub first: (u64, u64),
     pub second: (u64, u64),
 }
@@ -84,7 +84,7 @@ impl Witness {
         self.with_uses = false;
         self
     }
-    /// Forgets the instances of the last run and keeps what was found, so that runs add up.
+    /// Forgets the instances of the last run and keeps the findings, so that runs add up.
     pub fn next_run(&mut self) {
         self.seen.clear();
     }

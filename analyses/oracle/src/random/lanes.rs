@@ -226,7 +226,8 @@ impl Emitter<'_> {
         self.b.switch_to(join);
     }
 
-    /// Stores what the kernel has computed and returns; a device function returns one of its variables.
+    /// Stores the values that the kernel has computed and returns; a device function returns one of its
+    /// variables.
     pub(super) fn leave(&mut self) {
         self.step();
         if self.b.function.returns.is_empty() {

@@ -138,7 +138,7 @@ pub(super) fn callee_regions(e: &mut Emitter<'_>) {
     e.memory.tables.push((table, Space::Constant));
 }
 
-/// A lane's slice starts as zeros, whatever memory held before.
+/// A lane's slice starts as zeros, whatever the earlier contents.
 fn clear(e: &mut Emitter<'_>, slice: Value, space: Space) {
     let zero = e.b.int(Type::I32, 0);
     for word in (0..SLICE).step_by(16) {

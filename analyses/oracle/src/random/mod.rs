@@ -118,7 +118,7 @@ pub struct Shape {
     pub switches: bool,
     pub kills: bool,
     pub guards: bool,
-    /// Loads of what other lanes wrote before a workgroup barrier at the start.
+    /// Loads of values that other lanes wrote before a workgroup barrier at the start.
     pub exchange: bool,
     /// Workgroup barriers in control flow that all lanes of the workgroup share, words exchanged between two of them
     /// (structured, with `exchange`).
@@ -186,7 +186,7 @@ impl Shape {
             ..Shape::default()
         }
     }
-    /// Integers and control flow only: what a shrunk counterexample usually needs.
+    /// Integers and control flow only: which usually suffices for a shrunk counterexample.
     pub fn small(flavour: Flavour) -> Self {
         Shape {
             flavour,

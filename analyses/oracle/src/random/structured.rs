@@ -55,7 +55,7 @@ pub(super) fn body(e: &mut Emitter<'_>) -> u64 {
 }
 
 impl Statements {
-    /// Statements of an arm or a body; what they compute is forgotten after.
+    /// Statements of an arm or a body; their values are forgotten afterwards.
     fn list(&mut self, e: &mut Emitter<'_>) {
         let mark = e.pool.len();
         let shared = e.shared_by_all.len();

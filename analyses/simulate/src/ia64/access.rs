@@ -109,8 +109,8 @@ impl Machine<'_> {
         found.is_some()
     }
 
-    /// Returns what a load brings, of `count` values of `bytes`; `None`: an error that speculation defers, or a check
-    /// that found its register as it should be (then `Kept`).
+    /// Returns the result of a load, of `count` values of `bytes`; `None`: an error that speculation defers,
+    /// or a check that found its register as it should be (then `Kept`).
     fn fetch(
         &mut self,
         form: LoadForm,

@@ -130,7 +130,7 @@ pub(super) fn fr(arg: &Arg) -> Option<u8> {
     }
 }
 
-/// The instruction; what symbols are worth is asked of `value`.
+/// The instruction; `value` gives the values of symbols.
 pub(super) fn decode(raw: &Raw, value: &dyn Fn(&Expr) -> Option<i64>) -> Option<Op> {
     let mut parts = raw.mnemonic.split('.');
     let base = parts.next().unwrap_or("");

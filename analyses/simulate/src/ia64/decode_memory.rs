@@ -44,7 +44,7 @@ fn address(arg: &Arg) -> Option<u8> {
     }
 }
 
-/// Returns what is added to the base behind the access: the source at `at`, if there is one.
+/// Returns the number added to the base behind the access: the source at `at`, if there is one.
 fn step(w: &Words<'_>, at: usize) -> Option<Option<Src>> {
     if w.source(at).is_none() {
         return Some(None);

@@ -263,7 +263,8 @@ impl Float {
     }
 }
 
-/// Returns true if the magnitude grows by a last bit: `rest` is what was cut off, its first bit a half.
+/// Returns true if the magnitude grows by a last bit: `rest` is the part that was cut off, its first bit a
+/// half.
 fn rounds_up(mode: Mode, sign: bool, odd: bool, rest: u64) -> bool {
     match mode {
         Mode::Nearest => rest > LEADING || (rest == LEADING && odd),

@@ -156,7 +156,7 @@ pub(super) enum Bits {
     Pack,
 }
 
-/// Operations on significands; what they give is an integer.
+/// Operations on significands; their result is an integer.
 pub(super) fn bits(how: Bits, a: Float, b: Float) -> Float {
     if a.is_natval() || b.is_natval() {
         return Float::NATVAL;
@@ -188,8 +188,8 @@ fn single(value: Float) -> u32 {
     fused(value, Float::ONE, None, &Rounding::SINGLE).to_single()
 }
 
-/// Precision, range and direction of an operation: what its completers say, and what its field of `ar.fpsr` leaves open.
-/// `bits` of 0: the field says.
+/// Precision, range and direction of an operation: from its completers, and from its field of `ar.fpsr` for
+/// the rest. `bits` of 0: the field says.
 pub(super) fn rounding(fpsr: u64, field: u32, bits: u32) -> Rounding {
     let controls = fpsr >> (6 + 13 * field);
     let wide = controls & 2 != 0;

@@ -105,7 +105,7 @@ pub struct Outcome {
     pub groups: u64,
     /// Cycles, where a processor was given.
     pub cycles: Option<u64>,
-    /// Accesses and what was waited for, where the processor has caches.
+    /// Accesses and waits, if the processor has caches.
     pub memory: Option<MemoryCounts>,
     /// Branches by number of instruction, where the processor predicts them.
     pub branches: Option<crate::predictor::Outcome>,
@@ -113,7 +113,7 @@ pub struct Outcome {
     pub nops: u64,
     /// In the order in which they came up; each place once.
     pub violations: Vec<Violation>,
-    /// Registers that the conventions preserve and that are not what they were.
+    /// Registers that the conventions preserve and that have changed.
     pub changed: Vec<Reg>,
 }
 
@@ -127,7 +127,7 @@ pub enum FaultKind {
     Unmapped,
     ReadOnly,
     Unaligned,
-    /// A NaT bit reached what must not see one.
+    /// A NaT bit reached an operation that must not see one.
     NatConsumption,
     IllegalOperation,
     /// A branch to where no instruction is.

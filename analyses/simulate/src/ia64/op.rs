@@ -156,7 +156,7 @@ impl Format {
             Format::Spill => 16,
         }
     }
-    /// Returns what an address must be a multiple of.
+    /// Returns the required alignment of an address.
     pub(super) const fn alignment(self) -> u64 {
         match self {
             Format::Extended => 16,
@@ -407,7 +407,7 @@ pub(super) enum Op {
     FromIp {
         to: u8,
     },
-    /// The user mask, which is always 0: what is written to it changes nothing that is seen here.
+    /// The user mask, which is always 0: writes to it change nothing visible here.
     FromMask {
         to: u8,
     },

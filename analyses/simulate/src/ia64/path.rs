@@ -21,7 +21,7 @@ use syntax::ia64::Document;
 #[derive(Debug)]
 pub struct Laid {
     program: Program,
-    /// Indexed by instruction of the program: its item, none of what fills.
+    /// Indexed by instruction of the program: its item; `None` for fillers.
     items: Vec<Option<u32>>,
     /// Indexed by item.
     places: Vec<Option<usize>>,
@@ -54,7 +54,7 @@ impl Clock for SimulatedClock {
 }
 
 impl Laid {
-    /// `items`: the statement of each and what it reads and writes, in order.
+    /// `items`: the statement of each and the registers that it reads and writes, in order.
     fn new(document: &Document, text: &str, items: &[(u32, isa::ia64::Inst)]) -> Laid {
         let (program, _) = Program::new(document, text);
         let mut places = vec![None; items.len()];

@@ -25,7 +25,7 @@ use syntax::source::Span;
 
 /// Address of the first bundle.
 pub(super) const CODE: u64 = 0x4000;
-/// Problems that are told.
+/// The most problems that are reported.
 const MOST: usize = 200;
 
 /// An instruction in its place.
@@ -112,13 +112,14 @@ impl Program {
         self.insts.get(number).map(|inst| inst.line)
     }
 
-    /// Never fails: what can't be run is a problem here and a fault where it is reached.
+    /// Never fails: code that can't be run is a problem here and a fault where it is reached.
     #[must_use]
     pub fn new(document: &Document, text: &str) -> (Program, Vec<Problem>) {
         Program::bundled(document, text).finish()
     }
 
-    /// Bundles that no processor has: of a template that does not exist, or with what has no slot in it.
+    /// Bundles that no processor has: of a template that does not exist, or with an instruction that has no
+    /// slot in it.
     #[must_use]
     pub fn malformed_bundles(document: &Document, text: &str) -> Vec<Problem> {
         let mut found = Program::bundled(document, text).malformed;
@@ -432,7 +433,7 @@ impl Builder<'_> {
         open.clear();
     }
 
-    /// Says what of a bundle's content has no place in it.
+    /// Reports the part of a bundle's content that has no place in it.
     fn not_held(&mut self, template: Option<&str>, open: &[(usize, Placed)]) {
         let span = |this: &Self, at: usize| this.sources[open[at].0].span;
         let content: Vec<Placed> = open.iter().map(|one| one.1).collect();

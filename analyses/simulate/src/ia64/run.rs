@@ -75,7 +75,7 @@ pub fn traced(
     started(start, memory, limits, unwatched, Some(listener))
 }
 
-/// A run behind which the file's data stays in memory with what it left there: a later run goes on with it.
+/// A run behind which the file's data stays in memory with its final contents: a later run goes on with it.
 ///
 /// # Errors
 /// A fault says at which line the program went wrong; memory is as it was then.
@@ -316,7 +316,8 @@ fn execute(
     })
 }
 
-/// The listeners to branches and to definitions of predicates: the processor's predictor, and whoever asked.
+/// The listeners to branches and to definitions of predicates: the processor's predictor, and those of the
+/// caller.
 struct Heard<'a> {
     laboratory: Option<Laboratory>,
     penalty: u32,

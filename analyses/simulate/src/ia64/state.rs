@@ -147,7 +147,7 @@ pub(super) struct Machine<'a> {
     pub(super) rotated: bool,
 }
 
-/// Returns what registers hold at the start that nothing wrote: recognisable, and different for each.
+/// Returns the initial contents of registers that nothing wrote: recognisable, and different for each.
 fn poison(number: u64) -> u64 {
     0xdead_0000_0000_beef ^ number << 20
 }
@@ -419,7 +419,7 @@ impl<'a> Machine<'a> {
         self.write(CFM, Reg::CFM, Way::Plain);
     }
 
-    /// Turns all rotating registers by one: what was in `x` is in `x+1`.
+    /// Turns all rotating registers by one: the value in `x` moves to `x+1`.
     pub(super) fn rotate(&mut self, incoming: bool) {
         self.set_pr(63, Some(incoming), Way::Plain);
         let turn = |base: u8, size: u8| {
@@ -473,7 +473,7 @@ pub(super) struct Preserved {
 }
 
 impl Preserved {
-    /// Returns what differs, in order.
+    /// Returns the differences, in order.
     pub(super) fn changed(&self, after: &Preserved) -> Vec<Reg> {
         let mut out = Vec::new();
         for (at, number) in [4, 5, 6, 7, 12, 13].into_iter().enumerate() {

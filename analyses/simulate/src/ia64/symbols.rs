@@ -69,7 +69,7 @@ impl Symbols {
         self.labels.get(name).copied()
     }
 
-    /// Returns what an expression of a statement is worth.
+    /// Returns the value of an expression of a statement.
     pub(super) fn value(&self, value: &Expr, statement: usize) -> Option<i64> {
         match value {
             Expr::Function { name, argument } => {

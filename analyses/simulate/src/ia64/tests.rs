@@ -31,7 +31,7 @@ fn doubtful(text: &str) -> Program {
     program
 }
 
-/// Returns what GNU `as` says of a text, nothing where it is not installed.
+/// Returns the messages of GNU `as` about a text, none if it is not installed.
 fn assembled(text: &str) -> String {
     use std::io::Write;
     use std::process::{Command, Stdio};
@@ -68,7 +68,7 @@ fn run_leaf(body: &str, arguments: &[Arg]) -> Result<Outcome, Fault> {
     )
 }
 
-/// Returns what a leaf computes from integers, without a violation.
+/// Returns the result of a leaf function for integers, without a violation.
 fn value(body: &str, arguments: &[u64]) -> u64 {
     let arguments: Vec<Arg> = arguments.iter().map(|&one| Arg::Integer(one)).collect();
     let outcome = run_leaf(body, &arguments).expect(body);

@@ -130,7 +130,7 @@ pub struct MissingLine {
     /// The accesses of loads, stores and prefetches.
     pub accesses: u64,
     pub misses: u64,
-    /// Cycles that were waited for what was loaded here.
+    /// The cycles spent waiting for values loaded here.
     pub stalls: u64,
 }
 
@@ -355,7 +355,7 @@ fn consumer(op: &Op, what: Use) -> Consumer {
     }
 }
 
-/// The register that an access moves on: ready as a sum is, not as what is loaded.
+/// The register that an access moves on: ready like a sum, not like a loaded value.
 fn base(op: &Op) -> Option<Reg> {
     match *op {
         Op::Load { base, .. }
@@ -375,12 +375,13 @@ struct Window {
     first: &'static str,
     /// True if a branch that is none closed the first bundle.
     branch: bool,
-    /// M ports taken, and of them by loads, stores, and what has one port alone.
+    /// The M ports taken, and those of them by loads, by stores, and by instructions with one port alone.
     m: u8,
     loads: u8,
     stores: u8,
     getf: u8,
-    /// I ports taken by what can't go to an M port, by what can, and whether the first is taken.
+    /// The I ports taken by instructions that can't go to an M port, by those that can, and whether the first
+    /// is taken.
     i: u8,
     a: u8,
     first_i: bool,
@@ -414,7 +415,7 @@ const NEVER: Cell = Cell {
     line: 0,
 };
 
-/// The caches of a run, and what was waited for.
+/// The caches of a run, and the waits.
 struct Waits {
     state: CacheState,
     blocking: bool,
@@ -455,7 +456,7 @@ pub(super) struct Clock<'a> {
     accesses: Vec<(Access, u32)>,
     cells: Vec<Cell>,
     waits: Option<Waits>,
-    /// Cycles that pass behind what is gathered.
+    /// The cycles that pass behind the gathered instructions.
     penalty: u64,
 }
 
@@ -674,7 +675,7 @@ impl<'a> Clock<'a> {
 enum Kind {
     Load,
     Store,
-    /// The one M port that reads what others can't.
+    /// The one M port that reads registers which others can't.
     Single,
     /// The first I port alone.
     First,

@@ -103,7 +103,7 @@ pub enum Defines {
     /// As soon as they are known. A checkpoint of a branch lacks values that become known after its fetch;
     /// after a misprediction, they are lost.
     Resolved,
-    /// The same; what came after the checkpoint is shifted in again when the history is recovered from it.
+    /// The same; values after the checkpoint are shifted in again when the history is recovered from it.
     Repaired,
     /// This many cycles after the fetch of the compare: its value if that is known, else 0. Values that a
     /// recovery drops are shifted in again.

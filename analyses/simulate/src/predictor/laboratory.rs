@@ -23,7 +23,7 @@ struct Register {
     value: bool,
     /// The number of the definition that gave it.
     by: u64,
-    /// The number of its newest definition, what that gives, and the cycle behind which it is known.
+    /// The number of its newest definition, its value, and the cycle behind which it is known.
     newest: u64,
     next: bool,
     known: u64,
@@ -198,7 +198,7 @@ impl Laboratory {
         &mut self.registers[at]
     }
 
-    /// Lets time pass: what is resolved before `to` is seen by a fetch in `to`.
+    /// Lets time pass: branches resolved before `to` are seen by a fetch in `to`.
     fn advance(&mut self, to: u64) {
         while let Some(&flight) = self.flights.front().filter(|flight| flight.cycle < to) {
             self.flights.pop_front();

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 /// A branch that is not resolved.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    /// The local history that it read, and what it held.
+    /// The local history that it read, and its contents.
     place: u32,
     before: u16,
     local: u16,

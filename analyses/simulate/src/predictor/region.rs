@@ -37,7 +37,7 @@ const SELDOM: u64 = 10;
 pub struct RegionNode {
     /// The targets of its edges; two of a branch.
     pub successors: Vec<usize>,
-    /// A walk ends with it: a return, an indirect branch, what can't be executed under a guard.
+    /// A walk ends with it: a return, an indirect branch, a block that can't be executed under a guard.
     pub ends: bool,
     /// Cycles that it takes to fetch it.
     pub length: u32,
@@ -51,7 +51,7 @@ pub struct RegionNode {
 /// A region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// Its blocks in an order in which what follows comes later; the first is its head.
+    /// Its blocks in an order in which successors come later; the first is its head.
     pub nodes: Vec<usize>,
 }
 
@@ -420,7 +420,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The predicate of a region's block: 0 and 1 of its compare, 2 of what it is guarded by.
+/// The predicate of a region's block: 0 and 1 of its compare, 2 of its guard.
 const fn predicate(at: usize, which: u16) -> u16 {
     3 * at as u16 + 1 + which
 }

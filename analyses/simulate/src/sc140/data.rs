@@ -213,7 +213,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Rounds; where results saturate, to what has a low part of zero.
+    /// Rounds; where results saturate, to a value with a low part of zero.
     fn rounded(&mut self, n: u8, exact: i128) {
         let value = round(exact, self.rounds_up(), self.scaling());
         let most = 0x7fff_0000;

@@ -8,7 +8,7 @@ use super::register::Reg;
 use std::fmt;
 use syntax::sc140::{Expr, Instruction, Memory, Operand, OperandKind, Size, Unary, Update};
 
-/// An instruction with what its encoding takes.
+/// An instruction with the cost of its encoding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Decoded {
     pub op: Op,
@@ -25,7 +25,7 @@ pub enum Unreadable {
     Mnemonic(String),
     /// The instruction has no form with these operands.
     Operands(String),
-    /// An operand's value depends on what is not there.
+    /// An operand's value depends on a missing name.
     Value(String),
 }
 

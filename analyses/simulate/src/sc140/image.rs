@@ -45,7 +45,7 @@ impl Symbols {
         }
     }
 
-    /// Returns what an expression of a file is worth at an address.
+    /// Returns the value of an expression of a file at an address.
     pub(super) fn value(&self, file: usize, here: u32, value: &Expr) -> Option<i64> {
         self.nested(file, here, value, 0)
     }

@@ -94,7 +94,7 @@ pub struct Outcome {
     pub nops: u64,
     /// In the order in which they came up; each place once.
     pub violations: Vec<Violation>,
-    /// Registers that the conventions preserve and that are not what they were.
+    /// Registers that the conventions preserve and that have changed.
     pub changed: Vec<Reg>,
 }
 

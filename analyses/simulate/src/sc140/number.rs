@@ -43,8 +43,8 @@ pub(super) const fn low_unsigned(value: i64) -> i64 {
     unsigned(value, 16)
 }
 
-/// Returns true if a value does not fit what a limiting store writes: its upper bits, from bit 31 without scaling, are not
-/// all equal.
+/// Returns true if a value does not fit the width of a limiting store: its upper bits, from bit 31 without
+/// scaling, are not all equal.
 pub(super) fn exceeds(value: i64, scaling: Scaling) -> bool {
     let from = match scaling {
         Scaling::None => 31,

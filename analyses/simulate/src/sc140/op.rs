@@ -191,7 +191,7 @@ pub(super) enum Index {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Absolute(u32),
-    /// The register, and what it becomes: so many accesses on, or by an offset register.
+    /// The register, and its step: so many accesses, or an offset register.
     Indirect(u8, Step),
     /// Indexed; costs a cycle where the processor calculates the address first.
     Indexed(Reg, Index),
@@ -218,7 +218,7 @@ pub(super) struct Move {
     pub element: Element,
     pub count: u8,
     pub sign: bool,
-    /// Scales and limits what it stores.
+    /// Scales and limits the stored value.
     pub limits: bool,
     pub from: End,
     pub to: End,

@@ -77,7 +77,7 @@ enum Item<'a> {
     FetchAlign,
     Set(usize),
     Data(usize, &'a Directive),
-    /// Labels in front of it stay with what was before.
+    /// Labels in front of it stay with the item before.
     Boundary,
 }
 
@@ -97,7 +97,7 @@ struct Builder<'a> {
 }
 
 impl Program {
-    /// Instructions that can't be executed end a run that reaches them, and are told with their places.
+    /// Instructions that can't be executed end a run that reaches them, and are reported with their places.
     #[must_use]
     pub fn new(files: &[Source<'_>]) -> (Program, Vec<Opaque>) {
         let mut builder = Builder::default();

@@ -1,6 +1,6 @@
 //! Decisions where the sources say too little: each a name with its default, so that another reading is a change of data.
 
-/// Behaviour that the manuals' excerpts leave open, and what the chip's straps and the start-up code choose.
+/// Behaviour that the manuals' excerpts leave open, and choices of the chip's straps and the start-up code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// The most significant byte is at the lowest address; a strap of the chip.
@@ -9,9 +9,10 @@ pub struct Settings {
     pub saturates: bool,
     /// Ties are rounded up at entry, not to even.
     pub rounds_up: bool,
-    /// A product of -1 and -1 is clamped before it is accumulated, as the codecs' basic operations have it; otherwise the
-    /// sum alone is. Published code of a compiler that takes `mac` for these operations computes what its source says at
-    /// such operands only where the product is clamped, which tells what the compiler relies on.
+    /// A product of -1 and -1 is clamped before it is accumulated, as the codecs' basic operations have it;
+    /// otherwise the sum alone is. Published code of a compiler that takes `mac` for these operations has the
+    /// results of its source at such operands only if the product is clamped, which shows that the compiler
+    /// relies on it.
     pub product_saturates: bool,
     /// Bits of a sum whose carry the carry flag takes.
     pub carry_bits: u32,

@@ -146,7 +146,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Ends a set: what its instructions wrote takes effect, in their order.
+    /// Ends a set: the writes of its instructions take effect, in their order.
     pub(super) fn commit(&mut self) -> Result<(), Trap> {
         let writes = std::mem::take(&mut self.writes);
         self.twice(&writes);

@@ -58,7 +58,8 @@ fn with(registers: &[(&str, i64)], body: &str, limits: &Limits) -> i64 {
     both(&format!("{}{body}", loads(registers)), limits)[0]
 }
 
-/// Lines that give registers their values, 40 bits of data registers, and leave a set between them and what follows.
+/// Lines that give registers their values, 40 bits of data registers, and leave a set between them and the
+/// following code.
 fn loads(registers: &[(&str, i64)]) -> String {
     let mut lines = String::new();
     for (name, value) in registers {

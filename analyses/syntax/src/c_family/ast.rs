@@ -41,7 +41,7 @@ pub enum ItemKind {
         function: bool,
     },
     StaticAssert,
-    /// Empty declarations, forward declarations of types and what else means nothing to execution.
+    /// Empty declarations, forward declarations of types and other statements without effect on execution.
     Nothing,
     /// Could not be understood; `problems` says why.
     Unknown {
@@ -129,7 +129,7 @@ pub struct Function {
     /// `: a(1), b{2}` of a constructor.
     pub initializers: Vec<MemberInitializer>,
     pub body: FunctionBody,
-    /// The whole declaration without its body: what other items may depend on.
+    /// The whole declaration without its body: the part on which other items may depend.
     pub signature_span: Span,
     pub span: Span,
 }
@@ -146,8 +146,8 @@ pub enum FunctionBody {
 #[derive(Clone, PartialEq, Debug)]
 pub enum FunctionName {
     Plain(Name),
-    /// `operator+`, `operator()`, `operator[]`, `operator""_h`: `symbol` is what follows the word `operator`;
-    /// `qualifier` is the class of an out-of-class definition.
+    /// `operator+`, `operator()`, `operator[]`, `operator""_h`: `symbol` is the text behind the word
+    /// `operator`; `qualifier` is the class of an out-of-class definition.
     Operator {
         qualifier: Option<Name>,
         symbol: SmolStr,

@@ -250,7 +250,7 @@ impl Dialect {
         self != Dialect::C
     }
 
-    /// Returns what the compiler defines before the first line, as `NAME` or `NAME=VALUE`.
+    /// Returns the macros that the compiler defines before the first line, as `NAME` or `NAME=VALUE`.
     pub fn predefined(self) -> &'static [&'static str] {
         match self {
             Dialect::Cuda => CUDA_PREDEFINED,

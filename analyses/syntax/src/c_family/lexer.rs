@@ -159,7 +159,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes what is beyond the limit away; where that begins.
+    /// Takes away the tokens beyond the limit; returns where they begin.
     fn cut(&mut self) -> Option<u32> {
         let cut = self.tokens.get(MAX_TOKENS)?.start;
         self.tokens.truncate(MAX_TOKENS);

@@ -21,7 +21,8 @@ pub enum Opaque {
     Operands(#[from] Undescribed),
 }
 
-/// Returns what the instruction does with the names in force in front of it, and the reason where it is opaque.
+/// Returns the effect of the instruction with the names in force in front of it, and the reason where it is
+/// opaque.
 #[must_use]
 pub fn decode(text: &Instruction, names: &Names) -> (Inst, Option<Opaque>) {
     match Mnemonic::parse(&text.mnemonic) {

@@ -129,7 +129,7 @@ impl Instruction {
     pub fn base(&self) -> &str {
         self.mnemonic.split('.').next().unwrap_or("")
     }
-    /// Returns what follows the points.
+    /// Returns the words behind the points.
     pub fn completers(&self) -> impl Iterator<Item = &str> {
         self.mnemonic.split('.').skip(1)
     }

@@ -52,7 +52,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// General registers that rotate, from `r32`: what the last `alloc` or `.regstk` said.
+    /// General registers that rotate, from `r32`: their number, from the last `alloc` or `.regstk`.
     #[must_use]
     pub fn rotating(&self) -> u32 {
         u32::try_from(self.rotating).unwrap_or(0)
@@ -210,7 +210,7 @@ impl Names {
         }
     }
 
-    /// Returns what an expression is worth, where it is a constant.
+    /// Returns the value of an expression, if it is a constant.
     #[must_use]
     pub fn number(&self, value: &Expr) -> Option<i64> {
         self.number_within(value, CHAIN)

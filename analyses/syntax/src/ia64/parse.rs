@@ -61,7 +61,7 @@ impl<'a> Parser<'a> {
         let last = self.words.len().saturating_sub(1);
         self.words[self.at.min(last)].span
     }
-    /// The end of what was read last.
+    /// The end of the token read last.
     fn end(&self) -> u32 {
         match self.at.checked_sub(1) {
             Some(last) => self.words[last].span.end,

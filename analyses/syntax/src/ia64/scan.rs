@@ -6,7 +6,7 @@ use crate::source::Span;
 /// A word. Names, numbers and strings are slices of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Token<'a> {
-    /// Letters, digits, `_`, `.`, `$`, `@`, `?`, and what is no ASCII; begins with no digit.
+    /// Letters, digits, `_`, `.`, `$`, `@`, `?`, and characters that are no ASCII; begins with no digit.
     Name(&'a str),
     /// A number as written: `0x1f`, `12`, `1b` (a local label).
     Number(&'a str),

@@ -5,7 +5,7 @@ use super::*;
 use crate::error::ProblemKind;
 use rustc_hash::FxHashMap;
 
-/// Parses a whole file. Never fails; what is wrong is in `problems`.
+/// Parses a whole file. Never fails; errors are in `problems`.
 pub fn parse(text: &str) -> Program {
     let read = text.get(..within(text)).unwrap_or("");
     let mut parser = Parser {
@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Program {
     parser.program
 }
 
-/// Returns what is read of a program: up to a line end where there is one.
+/// Returns the part of a program that is read: up to a line end where there is one.
 fn within(text: &str) -> usize {
     if text.len() <= MAX_BYTES {
         return text.len();

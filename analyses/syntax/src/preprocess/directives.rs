@@ -429,7 +429,7 @@ pub(super) fn pragma_tokens(tokens: Vec<PpToken>, place: Place) -> Vec<PpToken> 
     result
 }
 
-/// Returns what `__has_include` or a computed `#include` names.
+/// Returns the file that `__has_include` or a computed `#include` names.
 pub(super) fn spec_of_tokens(tokens: &[PpToken]) -> Option<(SmolStr, bool)> {
     let (first, rest) = tokens.split_first()?;
     match first.kind {

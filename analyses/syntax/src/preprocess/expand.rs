@@ -159,7 +159,7 @@ const UNCLOSED_PATIENCE: u32 = 64;
 const UNCLOSED_WORK: usize = 1_000_000;
 const SHORT_LOOKAHEAD: usize = 256;
 
-/// The arguments of an invocation and where it ends; or what was read before it turned out not to be one.
+/// The arguments of an invocation and where it ends; or the tokens read before it turned out not to be one.
 type Arguments = Result<(Vec<Vec<PpToken>>, Place), Vec<PpToken>>;
 
 impl<'a> Preprocessor<'a> {
@@ -224,7 +224,7 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
-    /// Enters what an option includes.
+    /// Enters a file that an option includes.
     fn include_in_front(&mut self, main: FileId, spec: &str) {
         let from = self.files.first().map(|file| Arc::clone(&file.path));
         let found = from.and_then(|from| self.resolver.resolve(&from, spec, false));
@@ -431,7 +431,7 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
-    /// Reads all lists to their end and emits what they give.
+    /// Reads all lists to their end and emits their tokens.
     fn drain(&mut self) {
         while let Some(token) = self.next_from_contexts(0) {
             if let Some(plain) = self.step(token, 0, true) {
@@ -440,7 +440,7 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
-    /// Puts tokens in front of what is read next, and reads them.
+    /// Puts tokens in front of the next ones, and reads them.
     pub(super) fn inject(&mut self, tokens: Vec<PpToken>) {
         self.contexts.push(Context {
             tokens: tokens.into_iter(),

@@ -431,7 +431,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// `< string UIName = ...`: what effect files write behind a variable's name.
+    /// `< string UIName = ...`: an annotation of effect files behind a variable's name.
     fn annotation(&self, at: usize) -> bool {
         matches!(self.kind(at + 1), T::Ident | T::Float | T::Int | T::Bool)
             && self.kind(at + 2) == T::Ident

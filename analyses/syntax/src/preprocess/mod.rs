@@ -39,7 +39,7 @@ pub struct IncludedFile {
     pub tokens: Arc<LexedFile>,
 }
 
-/// Finds what an `#include` names. The order of search is the resolver's own.
+/// Finds the file that an `#include` names. The order of search is the resolver's own.
 pub trait IncludeResolver {
     /// `from` is the path of the including file, `spec` the name between the quotes or angles.
     fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile>;
@@ -235,7 +235,7 @@ pub struct MacroUse {
     pub definition: Option<u32>,
 }
 
-/// Preprocesses a file and what it includes.
+/// Preprocesses a file and its includes.
 pub fn preprocess(
     main: &IncludedFile,
     options: &PreprocessOptions,

@@ -4,7 +4,7 @@ use super::scan::{Cursor, starts_name};
 use super::*;
 use crate::error::ProblemKind;
 
-/// Parses an item that `split_items` found. Never fails; what is wrong is in `problems`.
+/// Parses an item that `split_items` found. Never fails; errors are in `problems`.
 pub fn parse_item(text: &str) -> PtxItem {
     if text.len() > MAX_ITEM_BYTES {
         let message = format!(

@@ -27,7 +27,7 @@ pub enum TokenKind {
     Mark,
 }
 
-/// Never fails: what begins nothing is a mark.
+/// Never fails: a character that begins no token is a mark.
 pub(super) fn scan(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::with_capacity(bytes.len() / 4);

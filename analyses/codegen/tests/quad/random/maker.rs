@@ -257,7 +257,7 @@ impl Maker<'_> {
         flag
     }
 
-    /// Any operation, and what computes its operands.
+    /// Any operation, and the operations that compute its operands.
     pub fn any(&mut self) {
         use Opcode::{
             Add, Addq, And, Cmpeq, Cmplt, Ld, Ldq, Li, Mac, Mov, Movq, Mul, Narrow, Or, Sett, Shr,
@@ -357,7 +357,7 @@ impl Maker<'_> {
     pub fn here(&self) -> u32 {
         self.function.blocks.len() as u32
     }
-    /// A jump that ends the block, to be told where it goes: the number of the block.
+    /// A jump that ends the block, whose target, the number of a block, is set later.
     fn jump(&mut self, guard: Guard) -> usize {
         let jump = operation(Opcode::Jump, guard, vec![], vec![Operand::Block(0)]);
         self.out.push(jump);

@@ -201,7 +201,7 @@ fn exponential(m: &mut Maker<'_>) -> Vec<Virtual> {
     vec![value]
 }
 
-/// A value that is read long after it is there, and what came before it in the iteration before.
+/// A value that is read long after it is there, and its predecessor in the iteration before.
 fn late_use(m: &mut Maker<'_>) -> Vec<Virtual> {
     let (p, last) = (m.any_pointer(), m.carried());
     let early = m.load(Opcode::Ld, p, 4);

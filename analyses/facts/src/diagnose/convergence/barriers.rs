@@ -146,7 +146,7 @@ fn returns_from_within(cx: &Context<'_>, partial: &Partial, branch: Block) -> bo
         && outside.all(|&next| partial.ends(next) && !partial.fails(next))
 }
 
-/// Threads that have ended are not waited for: what they would have written is missing, that is all.
+/// Threads that have ended are not waited for: only their writes are missing.
 fn ends_before(cx: &Context<'_>, loc: ir::Loc, branch: Block, barrier: BarrierName) -> Finding {
     let related = cx.branch_chain(branch);
     let reason = FindingReason::EndsBeforeBarrier { barrier };
@@ -154,8 +154,8 @@ fn ends_before(cx: &Context<'_>, loc: ir::Loc, branch: Block, barrier: BarrierNa
 }
 
 /// Returns whether writes of threads that end at the branch are missed: behind it, the others still write
-/// data that the group shares. Memory that they add to atomically does not count, nor does what one thread
-/// alone writes which does not end before the others: `if (i >= n) return; if (threadIdx.x == 0) sum = 0;`.
+/// data that the group shares. Memory that they add to atomically does not count, nor do writes of a single
+/// thread that does not end before the others: `if (i >= n) return; if (threadIdx.x == 0) sum = 0;`.
 fn is_missed(cx: &Context<'_>, branch: Block) -> bool {
     let function = cx.function;
     let declares = (function.symbols.iter()).any(|(_, symbol)| symbol.space == Space::Shared);

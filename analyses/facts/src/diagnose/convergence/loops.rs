@@ -70,8 +70,8 @@ pub(super) fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
     }
 }
 
-/// The chain ends at memory of the thread's own into which nothing is written that is known to differ between lanes but
-/// what comes from there.
+/// The chain ends at memory of the thread's own into which nothing is written that is known to differ between
+/// lanes, except values that come from there.
 pub(super) fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> bool {
     let function = cx.function;
     let selector = function.blocks[branch].terminator.selector();

@@ -78,7 +78,8 @@ fn only_leaves(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
     next != block && warp.ends(next)
 }
 
-/// Returns where a block goes that does nothing, by a condition that is known: what a `break` at the end of a loop is.
+/// Returns the target of a block that does nothing, by a condition that is known, as a `break` at the end of
+/// a loop has it.
 pub(super) fn behind(function: &Function, block: Block) -> Block {
     let data = &function.blocks[block];
     match &data.terminator {

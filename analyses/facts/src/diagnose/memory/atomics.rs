@@ -15,8 +15,8 @@ use ir::{
 use rustc_hash::FxHashSet;
 
 /// Returns whether ptxas combines an atomic operation into one a warp by itself, where the address is the
-/// same in all lanes: additions (lanes are counted, those below tell what each one finds), and operations on
-/// 32-bit integers whose old value nobody reads (`REDUX`, from sm_80 on).
+/// same in all lanes: additions (lanes are counted, and the lanes below determine the value that each one
+/// finds), and operations on 32-bit integers whose old value is not read (`REDUX`, from sm_80 on).
 fn is_merged_by_the_compiler(
     function: &Function,
     used: &FxHashSet<Value>,
@@ -46,7 +46,7 @@ fn is_merged_by_the_compiler(
     }
 }
 
-/// Returns what any instruction or terminator reads.
+/// Returns the operands of all instructions and terminators.
 pub(in crate::diagnose) fn values_read(function: &Function) -> FxHashSet<Value> {
     let mut read = FxHashSet::default();
     for block in &function.layout {
@@ -144,8 +144,8 @@ fn is_elected(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
     })
 }
 
-/// `if (atomicAdd(&taken, 1) == 0)`: what an atomic operation found in memory is one number in one lane, but for numbers that
-/// the others leave as they are.
+/// `if (atomicAdd(&taken, 1) == 0)`: an atomic operation finds a given number in one lane only, except
+/// numbers that the others leave as they are.
 fn holds_a_ticket(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
     let function = cx.function;
     let is_ticket = |value: Value| {
@@ -200,8 +200,8 @@ fn is_expected_by(function: &Function, value: Value, found: Value) -> bool {
         })
 }
 
-/// `if (threadIdx.x % tile == 0)`, `if (group.rank() == 0)`: what is equal in how many lanes, only a template argument tells,
-/// or a function that is not visible.
+/// `if (threadIdx.x % tile == 0)`, `if (group.rank() == 0)`: only a template argument, or a function that is
+/// not visible, determines in how many lanes they are equal.
 pub(in crate::diagnose) fn is_one_lane_of_an_instantiation(
     cx: &Context<'_>,
     warp: &Partial,

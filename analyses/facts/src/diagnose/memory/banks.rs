@@ -127,7 +127,7 @@ fn counts_blocks(function: &Function, condition: Value) -> bool {
     false
 }
 
-/// `8*s`: whatever the uniform factor is, lanes that are as far apart as the constant one says share banks.
+/// `8*s`: whatever the uniform factor is, lanes at the distance of the constant factor share banks.
 fn symbolic_banks(cx: &Context<'_>, access: &AccessFact, out: &mut Vec<Finding>) {
     let Some(stride) = &access.stride_sum else {
         return;

@@ -14,7 +14,7 @@ pub(super) struct Growth {
     pub(super) symbolic: bool,
     /// From lane to lane, at least; a value that repeats (`tid % 32`) is smallest in the first lane.
     pub(super) lane: i64,
-    /// A bound on what `lane` makes between any two lanes: `tid % 4` differs by 3.
+    /// A bound on the difference that `lane` makes between any two lanes: `tid % 4` differs by 3.
     pub(super) within: Option<i64>,
     /// The largest difference between any two lanes by coordinates beyond the first.
     pub(super) spread: i64,
@@ -46,7 +46,7 @@ impl Growth {
     }
 }
 
-/// Returns what a value grows by; `header`: that of the loop whose rounds count.
+/// Returns the growth of a value; `header`: that of the loop whose rounds count.
 pub(super) fn growth(
     cx: &Context<'_>,
     value: Value,
@@ -136,7 +136,7 @@ fn multiplied(
     by_the_rounds(one, other).or_else(|| by_the_rounds(other, one))
 }
 
-/// `rounds = n / block; if (tid < n % block) ++rounds;`: lanes differ by what some of them add.
+/// `rounds = n / block; if (tid < n % block) ++rounds;`: lanes differ by the number that some of them add.
 fn one_of_two(cx: &Context<'_>, value: Value) -> Option<Growth> {
     let function = cx.function;
     let ValueDef::Param(join, number) = function.values[value].def else {
@@ -175,8 +175,8 @@ fn one_of_two(cx: &Context<'_>, value: Value) -> Option<Growth> {
     })
 }
 
-/// Returns what all lanes of a warp fetch together in each round, such as the next item of a queue: it grows by an
-/// amount of its own.
+/// Returns the growth of a value that all lanes of a warp fetch together in each round, such as the next item
+/// of a queue: it grows by an amount of its own.
 fn fetched(cx: &Context<'_>, value: Value, header: Block) -> Option<Growth> {
     let ValueDef::Result(inst, _) = cx.function.values[value].def else {
         return None;
@@ -191,7 +191,7 @@ fn fetched(cx: &Context<'_>, value: Value, header: Block) -> Option<Growth> {
     })
 }
 
-/// Uniform, and computed before the loop or read again from memory that nobody writes.
+/// Uniform, and computed before the loop or read again from memory that is not written.
 fn unchanged(cx: &Context<'_>, value: Value, header: Option<Block>) -> Option<Growth> {
     unchanged_within(cx, value, header, DEPTH / 2)
 }
@@ -271,7 +271,7 @@ pub(super) fn of_header(
     })
 }
 
-/// Returns what `next` has more than `param`, the same in all lanes.
+/// Returns the difference of `next` and `param`, the same in all lanes.
 fn added(cx: &Context<'_>, param: Value, next: Value, block: Block) -> Option<Growth> {
     let data = cx.function.defining(below(cx.function, next))?;
     let sign = match data.op {
@@ -306,7 +306,7 @@ pub(super) fn number(cx: &Context<'_>, value: Value) -> Option<i64> {
     cx.function.int_constant(value).or_else(width)
 }
 
-/// Returns what a header's parameter grows by from round to round.
+/// Returns the growth of a header's parameter from round to round.
 pub(super) fn steps(cx: &Context<'_>, header: Block, param: Value) -> Option<Growth> {
     let ValueDef::Param(_, number) = cx.function.values[param].def else {
         return None;
@@ -322,7 +322,7 @@ pub(super) fn steps(cx: &Context<'_>, header: Block, param: Value) -> Option<Gro
     found
 }
 
-/// Returns what lanes have of their own in a sum with what they share, in one round.
+/// Returns the part that lanes have of their own in a sum with a shared part, in one round.
 pub(super) fn own_part(cx: &Context<'_>, value: Value, at: Block) -> Option<Growth> {
     // A value that all lanes read from one lane is equal in all of them as long as that lane is present,
     // which is what is being tested.

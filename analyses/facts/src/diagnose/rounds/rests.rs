@@ -16,7 +16,7 @@ pub(in crate::diagnose) fn in_a_rest(cx: &Context<'_>, block: Block) -> bool {
     })
 }
 
-/// A branch above asks whether what ends the loop is below a small number.
+/// A branch above asks whether the limit of the loop is below a small number.
 fn is_limited_above(cx: &Context<'_>, header: Block, compare: Value) -> bool {
     const SMALL: i64 = 16;
     let function = cx.function;

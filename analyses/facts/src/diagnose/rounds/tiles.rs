@@ -189,7 +189,7 @@ fn is_multiple_of(cx: &Context<'_>, value: Value, number: i64, depth: u32) -> bo
     }
 }
 
-/// A coordinate, or what remains of one, that is less than the tile's width.
+/// A coordinate, or the remainder of one, that is less than the tile's width.
 fn is_in_a_tile(cx: &Context<'_>, value: Value, width: i64) -> bool {
     let function = cx.function;
     let Some(data) = function.defining(below(function, value)) else {
@@ -248,8 +248,8 @@ fn is_number_of_the_thread(cx: &Context<'_>, value: Value) -> bool {
     })
 }
 
-/// The loop runs in whole tiles as far as anyone can tell: what it counts up to is a constant that only an instantiation
-/// knows, or of launch and step one is a constant and the other the launch's. Authors choose such to fit.
+/// The loop runs in whole tiles as far as anyone can tell: its limit is a constant that only an instantiation
+/// knows, or of limit and step one is a constant and the other the launch's. Authors choose these to fit.
 pub(in crate::diagnose) fn may_be_whole_tiles(
     cx: &Context<'_>,
     header: Block,

@@ -60,7 +60,7 @@ impl Engine<'_> {
         self.lower_execution(block, level);
     }
 
-    /// Returns what a branch that is not uniform decides.
+    /// Returns the consequences of a branch that is not uniform.
     pub(crate) fn gates(&self, branch: Block) -> Option<&Gates> {
         self.gates.get(self.gate_of[branch] as usize)
     }
@@ -183,7 +183,7 @@ impl Engine<'_> {
         (top != TOP).then_some(Block(top))
     }
 
-    /// Returns how uniformly a block is executed; who asks is visited again when that falls.
+    /// Returns the uniformity of a block's execution; the reader is visited again when that falls.
     pub(in crate::divergence) fn asks_who_executes(&self, block: Block) -> Level {
         self.asks.set(true);
         self.executed[block]
@@ -209,7 +209,7 @@ impl Engine<'_> {
     }
 }
 
-/// The blocks that a branch's execution decides directly, told from the post-dominator tree.
+/// The blocks that a branch's execution decides directly, found in the post-dominator tree.
 #[derive(Clone, Debug)]
 pub(crate) struct ControllingBranches {
     /// Branches by the number of their targets in the tree's preorder.

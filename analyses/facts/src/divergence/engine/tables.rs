@@ -42,7 +42,7 @@ impl<T> Default for Lists<T> {
 }
 
 impl<T: Copy + PartialEq> Lists<T> {
-    /// In the order of the pairs; what equals the one before it in its list is left out.
+    /// In the order of the pairs; an entry equal to the one before it in its list is left out.
     fn new(keys: usize, empty: T, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Lists<T> {
         let mut bounds = vec![(0u32, 0u32); keys];
         let mut total = 0;
@@ -97,7 +97,7 @@ pub(crate) struct Tables {
     pub has_arrays: bool,
     /// True if operations depend on which lanes are present.
     pub has_shuffles: bool,
-    /// Every variable that leaves a loop has an η, whatever it is computed from.
+    /// Every variable that leaves a loop has an η, whatever its operands.
     gated: bool,
     pub has_calls: bool,
     /// True if something was not understood.
@@ -179,7 +179,7 @@ impl Tables {
         (tables, places, bounds)
     }
 
-    /// Numbers of nodes and parameters, and what arrives at these; returns who uses it.
+    /// Numbers of nodes and parameters, and the arguments of these; returns the users.
     fn parameters(
         &mut self,
         function: &Function,
@@ -229,7 +229,8 @@ impl Tables {
         uses
     }
 
-    /// Places of results, who uses operands, values that are certainly equal, and in which loops values vary.
+    /// Places of results, users of operands, values that are certainly equal, and the loops in which values
+    /// vary.
     fn instructions(
         &mut self,
         function: &Function,
@@ -351,7 +352,7 @@ impl Tables {
         uses
     }
 
-    /// Puts what was found in reverse post-order into the order of the layout, where that is another.
+    /// Puts tables made in reverse post-order into the order of the layout, if that differs.
     fn order(
         &mut self,
         function: &Function,
@@ -405,7 +406,7 @@ impl Tables {
     pub(super) fn users_between(&self, (first, end): (u32, u32)) -> &[u32] {
         &self.users[first as usize..end as usize]
     }
-    /// Returns what arrives at a block parameter, by the edges' blocks.
+    /// Returns the arguments of a block parameter, by the edges' blocks.
     pub(crate) fn incoming(&self, function: &Function, param: Value) -> &[(Block, Value)] {
         match function.values[param].def {
             ValueDef::Param(block, index) if self.first_param[block] != NONE => {
@@ -417,7 +418,7 @@ impl Tables {
     pub(super) fn param_number(&self, block: Block, index: u32) -> usize {
         (self.first_param[block] + index) as usize
     }
-    /// Returns what arrives at all parameters, while the solver needs the rest; to be given back.
+    /// Returns the arguments of all parameters, while the solver needs the rest; to be given back.
     pub(super) fn take_incoming(&mut self) -> Lists<(Block, Value)> {
         std::mem::take(&mut self.incoming)
     }

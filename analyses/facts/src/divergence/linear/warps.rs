@@ -13,8 +13,8 @@ pub(super) fn within_block(engine: &Engine<'_>, value: Value, power: u32, block:
     span_below(engine, form, block).is_some_and(|unit| unit <= power)
 }
 
-/// `thread / WaveGetLaneCount()`, whatever power of two up to 128 the size is: the thread's place in the workgroup, beside
-/// what is a multiple of any size.
+/// `thread / WaveGetLaneCount()`, whatever power of two up to 128 the size is: the thread's place in the
+/// workgroup, beside a multiple of any size.
 pub(super) fn counts_warps(engine: &Engine<'_>, thread: Value, size: Value, block: Block) -> bool {
     const LARGEST: u64 = 128;
     let form = &engine.cells[thread].form;
@@ -111,7 +111,8 @@ fn span(engine: &Engine<'_>, form: &Form, block: Block, quotients: u32) -> Optio
     (1u64.checked_shl(power)? <= aligned).then_some(power)
 }
 
-/// The same of `tid / 8`, beside what is uniform: what lies in one block of `2^p` lies in one of `2^(p - 3)` then.
+/// The same of `tid / 8`, beside a uniform part: numbers in one block of `2^p` lie in one of `2^(p - 3)`
+/// then.
 fn span_of_quotient(engine: &Engine<'_>, form: &Form, block: Block, quotients: u32) -> Option<u32> {
     let varies = |term: &&Term| engine.term_level(&term.factors, block) < SUBGROUP;
     let mut varying = form.terms.iter().filter(varies);
@@ -205,8 +206,8 @@ fn aligned_rest(engine: &Engine<'_>, form: &Form, block: Block) -> u64 {
     1 << engine.alignment(form, varies)
 }
 
-/// The low bits of a value that counts the threads of a warp up from a multiple of its size: the lane, and what is
-/// uniform over the warp where there are more bits than lanes need.
+/// The low bits of a value that counts the threads of a warp up from a multiple of its size: the lane, and a
+/// part uniform over the warp if there are more bits than lanes need.
 pub(super) fn lane_of_warp(
     engine: &mut Engine<'_>,
     value: Value,

@@ -99,7 +99,7 @@ struct Builder<'a> {
     liveness: &'a Liveness<'a>,
     needed: &'a Needed,
     graph: Graph,
-    /// The values that stand for others here: of parameters what was passed, of the last copy its own.
+    /// The values that stand for others here: for parameters the arguments, for the last copy its own.
     now: FxHashMap<usize, usize>,
     stores: FxHashMap<Space, usize>,
     loads: FxHashMap<Space, Vec<usize>>,
@@ -148,7 +148,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns true for what is no operation: constants, addresses of symbols, other names of a value.
+    /// Returns true for values that take no operation: constants, addresses of symbols, other names of a
+    /// value.
     fn is_free(&self, inst: &InstData) -> bool {
         let free = matches!(
             inst.op,
@@ -197,7 +198,7 @@ impl Builder<'_> {
         self.graph.operations.push(made);
     }
 
-    /// Adds what an operation with effects, or a load, waits for.
+    /// Adds the dependences of an operation with effects, or of a load.
     fn order(&mut self, op: &Op, number: usize, before: &mut Vec<usize>) {
         let (access, writes): (&MemoryAccess, bool) = match op {
             Op::Load(access) if access.read_only && !access.volatile => return,
@@ -286,8 +287,8 @@ const fn gives_again(op: &Op) -> bool {
     }
 }
 
-/// Words that `ptxas` takes besides for operations that it makes of several instructions: what a kernel with one of them
-/// has more than with an addition (13.5, sm_80, nothing else live).
+/// Words that `ptxas` takes besides for operations that it makes of several instructions: the excess of a
+/// kernel with one of them over one with an addition (13.5, sm_80, nothing else live).
 fn temporaries(function: &Function, inst: &InstData) -> u32 {
     let Some(&result) = inst.results.first() else {
         return 0;

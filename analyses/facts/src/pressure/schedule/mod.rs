@@ -31,7 +31,7 @@ use runs::Run;
 /// Operations of a run that are scheduled.
 const LONGEST: usize = 4096;
 
-/// The schedules of a function, and what of it asks for registers besides.
+/// The schedules of a function, and its further demands for registers.
 #[derive(Debug)]
 pub struct Schedules {
     graphs: Vec<Graph>,

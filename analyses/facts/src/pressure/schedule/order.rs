@@ -41,7 +41,7 @@ pub(super) fn across_calls(graph: &Graph) -> Option<u32> {
     most
 }
 
-/// The order that keeps few words: backwards, what adds fewest to those that are live.
+/// The order that keeps few words: backwards, the operation that adds fewest to those that are live.
 fn sunk(graph: &Graph) -> Vec<usize> {
     let operations = &graph.operations;
     if operations.len() > LONGEST {
@@ -85,8 +85,8 @@ fn sunk(graph: &Graph) -> Vec<usize> {
     order
 }
 
-/// The order in which what the longest way to the end begins with comes first, cycle by cycle, as long as no more than
-/// `limit` words are live; beyond that `sunk` decides.
+/// The order in which the operation with the longest way to the end comes first, cycle by cycle, as long as
+/// no more than `limit` words are live; beyond that `sunk` decides.
 fn hoisted(graph: &Graph, sunk: &[usize], limit: u32) -> Vec<usize> {
     let operations = &graph.operations;
     let count = operations.len();

@@ -130,8 +130,8 @@ fn copies(liveness: &Liveness<'_>, facts: &FunctionFacts, run: &Run) -> u32 {
     made.min(MOST_COPIES) as u32
 }
 
-/// Returns true for a small loop that writes nothing and counts by a constant, which the assembler copies, whatever its
-/// iterations are.
+/// Returns true for a small loop that writes nothing and counts by a constant, which the assembler copies,
+/// whatever the number of its iterations.
 fn assembler_copies(liveness: &Liveness<'_>, run: &Run, back: &Edge) -> bool {
     let function = liveness.function;
     let insts = || {

@@ -23,7 +23,7 @@ pub struct Place {
 /// Resolves the positions of a function; only the caller has the text.
 pub type Positions<'a> = &'a dyn Fn(Loc) -> Place;
 
-/// An item without counts but for what `recorded` has.
+/// An item without counts except those of `recorded`.
 #[must_use]
 pub fn item_of(
     function: &Function,

@@ -50,7 +50,7 @@ impl std::fmt::Display for Why {
     }
 }
 
-/// Total: what can't be mapped is in `lost`.
+/// Total: values that can't be mapped are in `lost`.
 #[must_use]
 pub fn map(item: &StoredItem, function: &Function) -> Mapped {
     let lost = |value: &StoredValue, why| Lost {
@@ -128,7 +128,7 @@ impl Mapped {
         item.values.get(self.values[at].1)
     }
 
-    /// Returns what versioning asks of a profile.
+    /// Returns the probabilities that versioning asks of a profile.
     #[must_use]
     pub fn probabilities(&self, item: &StoredItem, function: &Function) -> Probabilities {
         let mut out = Probabilities {

@@ -501,7 +501,7 @@ impl StoredValue {
         (self.executions > 0).then(|| self.zeros as f64 / self.executions as f64)
     }
 
-    /// Returns what the table saw of the value, for metrics and comparisons. Executions are those that were
+    /// Returns the table's view of the value, for metrics and comparisons. Executions are those that were
     /// profiled, so that a profiler that stopped does not lower the invariance.
     #[must_use]
     pub fn profile(&self) -> super::profiler::ValueProfile {

@@ -230,7 +230,8 @@ fn same_blocks(item: &StoredItem, function: &Function) -> FxHashMap<u32, Block> 
     blocks_of_shapes(blocks, function)
 }
 
-/// Blocks by their ids, and those of the function with the same operations; a shape that is there twice tells of none.
+/// Blocks by their ids, and those of the function with the same operations; a shape that occurs twice
+/// identifies none.
 fn blocks_of_shapes(
     blocks: impl Iterator<Item = (u32, u64)>,
     function: &Function,

@@ -184,7 +184,8 @@ fn operation(op: &Op) -> String {
     }
 }
 
-/// The variable that first holds each value, with its component, and where: `c.x`. Reads count for what only reads name.
+/// The variable that first holds each value, with its component, and where: `c.x`. Reads count for values
+/// that only reads name.
 #[must_use]
 pub fn names(function: &Function) -> FxHashMap<Value, (String, ir::Loc)> {
     let mut names: FxHashMap<Value, (String, ir::Loc)> = FxHashMap::default();

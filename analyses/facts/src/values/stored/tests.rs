@@ -34,7 +34,7 @@ fn parsed(text: &str) -> Function {
     ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns what 64 threads, two warps, leave in the counters.
+/// Returns the counters after 64 threads, two warps.
 fn recorded(function: &Function) -> Recorded {
     // The first warp looks away from the light.
     let light = |i: u32| if i < 32 { -1.0 - i as f32 } else { 0.5 };

@@ -135,8 +135,8 @@ fn leaders_among_those_that_vote() {
     ));
 }
 
-/// A counter of failures is incremented by nobody when nothing fails; a counter of a type that is not known
-/// is not judged.
+/// A counter of failures is not incremented if nothing fails; a counter of a type that is not known is not
+/// judged.
 #[test]
 fn counters_of_failures_and_of_unknown_types() {
     let of = |ty: &str, name: &str| {

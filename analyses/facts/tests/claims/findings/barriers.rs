@@ -82,7 +82,7 @@ fn whole_rounds_of_a_block_in_two_dimensions() {
     assert!(told("n"));
 }
 
-/// A reference to one of two variables reads them, and leaves what they hold apart.
+/// A reference to one of two variables reads them, and keeps their contents apart.
 #[test]
 fn what_is_read_by_one_of_two_references_is_not_merged() {
     let head = "
@@ -384,7 +384,7 @@ fn tiles_of_a_width_that_a_build_chooses() {
     assert!(of("constexpr int WARPS = 2;", "warp / WARPS"));
 }
 
-/// A variable that a function out of sight is given by reference is taken to stay what it was, argument by
+/// A variable that a function out of sight is given by reference is taken to keep its value, argument by
 /// argument.
 #[test]
 fn members_of_unknown_types_leave_rows_alone() {

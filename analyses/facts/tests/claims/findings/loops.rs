@@ -249,7 +249,7 @@ fn windows_that_end_with_the_range() {
     assert!(of("min(2 * base, n)"));
 }
 
-/// Most windows do not reach the ends of what they look at, and the others are shorter.
+/// Most windows do not reach the ends of their data, and the others are shorter.
 #[test]
 fn windows_that_are_cut_off() {
     let of = |ends: &str| {
@@ -442,7 +442,8 @@ fn rounds_that_are_multiplied() {
     assert!(of("lane * i < n"));
 }
 
-/// Memory that functions share is held apart by its components, and what a block stores, it loads again.
+/// Memory that functions share is held apart by its components, and a block loads again the value that it
+/// stored.
 #[test]
 fn components_of_shared_statics() {
     let told = |counts: &str, decides: &str| {

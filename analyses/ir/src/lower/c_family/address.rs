@@ -123,7 +123,8 @@ impl Context<'_> {
         }
     }
 
-    /// A pointer that is given away, and where what is written through it belongs when the address is that of a copy.
+    /// A pointer that is given away, and the place of values written through it if the address is that of a
+    /// copy.
     pub(super) fn given_address(
         &mut self,
         value: RValue,
@@ -150,7 +151,7 @@ impl Context<'_> {
         value
     }
 
-    /// Brings back what a callee may have written to copies.
+    /// Copies back values that a callee may have written to copies.
     pub(super) fn bring_back(&mut self, copies: Vec<(Value, LValue)>, span: Span) {
         for (address, target) in copies {
             let access = MemoryAccess::in_space(Space::Local);
@@ -196,7 +197,7 @@ impl Context<'_> {
         value
     }
 
-    /// Returns what `*pointer` names.
+    /// Returns the place that `*pointer` names.
     pub fn dereference(&mut self, pointer: &RValue, span: Span) -> LValue {
         let (to, is_const, restrict, volatile) = match &pointer.ty {
             CType::Pointer {

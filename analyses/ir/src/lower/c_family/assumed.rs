@@ -27,7 +27,7 @@ pub struct Assumed {
     pub passed: Vec<(u32, i64)>,
     /// The parameters to which all visible launches pass a multiple of the block's width.
     pub whole: Vec<u32>,
-    /// Template parameters and what all visible launches give to them.
+    /// Template parameters and the arguments that all visible launches give to them.
     pub arguments: Vec<(SmolStr, SmolStr)>,
     /// Template parameters and their defaults, where there is no launch in sight.
     pub defaults: Vec<(SmolStr, SmolStr)>,
@@ -35,7 +35,7 @@ pub struct Assumed {
     pub numbers: bool,
     /// Template parameters of which instantiations in sight disagree, and the first that one of them gives.
     pub first_of: Vec<(SmolStr, SmolStr)>,
-    /// Template parameters that nothing determines, and what they are taken to be.
+    /// Template parameters that nothing determines, and the arguments assumed for them.
     pub guesses: Vec<(SmolStr, SmolStr)>,
 }
 
@@ -186,7 +186,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns what an option says of a template parameter.
+    /// Returns the value that an option gives to a template parameter.
     pub(super) fn given_argument(
         &mut self,
         name: &str,
@@ -324,8 +324,8 @@ impl Context<'_> {
         }
     }
 
-    /// Returns what instantiations of the function around a launch say of an argument that is one of its template
-    /// parameters.
+    /// Returns the value that instantiations of the function around a launch give to an argument that is one
+    /// of its template parameters.
     fn handed_on(
         &mut self,
         launch: &Instantiation,

@@ -57,7 +57,7 @@ impl Context<'_> {
         RValue::scalar(ty.clone(), number)
     }
 
-    /// Stores a value of the member's type; the result is what the member holds then.
+    /// Stores a value of the member's type; the result is the member's value afterwards.
     pub(super) fn store_bits(
         &mut self,
         value: RValue,

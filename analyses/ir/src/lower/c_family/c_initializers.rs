@@ -32,7 +32,7 @@ pub(super) enum Step {
     Element(u64),
 }
 
-/// A part of an object, and what it is initialised with.
+/// A part of an object, and its initialiser.
 pub(super) struct Piece<'e> {
     pub(super) path: Vec<Step>,
     ty: CType,
@@ -45,7 +45,7 @@ pub(super) struct Pieces<'e> {
     pub(super) list: Vec<Piece<'e>>,
     /// Some of the list is not among them: a designator was not understood, or a limit was met.
     pub(super) cut: bool,
-    /// A designator went back, so that what follows may be there already.
+    /// A designator went back, so that the following parts may be initialised already.
     back: bool,
 }
 
@@ -58,7 +58,7 @@ impl<'e> Pieces<'e> {
     }
 
     /// Drops initialisers below `path` that an initialiser of the whole object follows: they have no effect,
-    /// and what the later one leaves out is zero.
+    /// and parts that the later one leaves out are zero.
     fn replace(&mut self, path: &[Step]) {
         if self.back {
             self.list.retain(|piece| !piece.path.starts_with(path));
@@ -686,7 +686,7 @@ pub(super) fn string_bytes(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The object itself is not written: what a pointer points to is not meant.
+/// The object itself is not written: the object that a pointer points to does not count.
 pub(super) fn object_is_const(ty: &ast::Type) -> bool {
     let mut current = ty;
     for _ in 0..MAX_DEPTH {

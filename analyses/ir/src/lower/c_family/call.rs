@@ -223,7 +223,7 @@ impl Context<'_> {
         result
     }
 
-    /// Keeps what an instance returns for the next that asks for its type, unless an argument has a say in it.
+    /// Keeps the type that an instance returns for the next request, unless an argument has a say in it.
     fn remember_returned(
         &mut self,
         function: &ast::Function,
@@ -448,8 +448,8 @@ impl Context<'_> {
     }
 }
 
-/// Returns true if nothing but template arguments decides what a function returns: none of its parameters is
-/// declared `auto`. Returns whether an expression somewhere in a type determines it.
+/// Returns true if nothing but template arguments decides the return type of a function: none of its
+/// parameters is declared `auto`. Returns whether an expression somewhere in a type determines it.
 pub(super) fn asks_for_types(ty: &ast::Type) -> bool {
     use ast::{TemplateArgument, TypeKind};
     fn of_argument(argument: &TemplateArgument) -> bool {

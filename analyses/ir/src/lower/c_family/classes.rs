@@ -13,7 +13,7 @@ use syntax::c_family::ast::{
     TypeKind,
 };
 
-/// Template parameters with what they stand for.
+/// Template parameters with their arguments.
 pub type Bindings = Rc<Vec<(SmolStr, Local)>>;
 
 /// The origin of a structure, by `StructId`.
@@ -25,7 +25,7 @@ pub struct StructOrigin {
     pub item: ItemKey,
     pub namespace: Vec<SmolStr>,
     pub arguments: Vec<Local>,
-    /// Template parameters, and what they stand for, with those of the classes around.
+    /// Template parameters, and their arguments, with those of the classes around.
     pub bindings: Bindings,
     /// Names around a local structure.
     pub scopes: Option<Rc<Vec<Scope>>>,
@@ -93,7 +93,7 @@ pub fn struct_of<'t>(item: &'t ParsedItem, path: &[u32]) -> Option<&'t ast::Stru
     Some(current)
 }
 
-/// A function with what surrounds it: what a call needs.
+/// A function with its surroundings, as a call needs them.
 #[derive(Clone, Debug)]
 pub struct Callee {
     pub function: FunctionRef,

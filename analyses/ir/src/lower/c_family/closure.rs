@@ -96,7 +96,7 @@ impl Context<'_> {
         place
     }
 
-    /// Returns what a variable holds now, as a place that does not change with it.
+    /// Returns the present value of a variable, as a place that does not change with it.
     pub(super) fn frozen(&mut self, place: &LValue, span: Span) -> LValue {
         let own = match &place.place {
             Place::Slots(_) => true,

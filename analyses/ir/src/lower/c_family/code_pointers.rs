@@ -27,7 +27,7 @@ use syntax::Span;
 use syntax::c_family::ast::{self, FunctionBody, SpecifierSet};
 
 impl CType {
-    /// Returns what a pointer to a function calls.
+    /// Returns the callee of a pointer to a function.
     pub(super) fn signature(&self) -> Option<&Arc<Signature>> {
         match self.value_type() {
             CType::Pointer { to, .. } => match &**to {
@@ -189,7 +189,7 @@ impl Context<'_> {
         }
     }
 
-    /// Calls what a pointer to a function holds, or a function that only a declaration inside a block tells of.
+    /// Calls the function of a pointer, or one that only a declaration inside a block names.
     pub(super) fn call_pointer(
         &mut self,
         target: Operand,
@@ -251,7 +251,7 @@ impl Context<'_> {
         self.refused(format!("`{name}` is too large to be passed by value"), span);
     }
 
-    /// Says what there is no code for; the function has none then.
+    /// Refuses an operation without code; the function has none then.
     pub(super) fn refused(&mut self, message: String, span: Span) {
         let unknown = self.unknown(message, &[], &CType::LONG, span);
         let op = Op::CallUnknown {
@@ -304,7 +304,7 @@ impl Context<'_> {
         self.call_overloaded(candidates, &[], None, list, span, u32::MAX)
     }
 
-    /// A call of what is not entered, arguments converted as the signature says.
+    /// A call of a function that is not entered, arguments converted as the signature says.
     fn call_signature(
         &mut self,
         name: SmolStr,

@@ -83,7 +83,7 @@ pub type Scope = FxHashMap<SmolStr, Local>;
 /// The place that receives returned values.
 #[derive(Clone, Debug)]
 pub enum ReturnPlace {
-    /// Not known yet: `auto`, or a reference that binds to what the only `return` names.
+    /// Not known yet: `auto`, or a reference that binds to the place that the only `return` names.
     Undecided,
     Place(LValue),
     /// A reference result: the place that the `return` named.
@@ -264,7 +264,7 @@ pub struct Context<'a> {
     pub(super) undecided: FxHashMap<SmolStr, CType>,
     pub(super) shared: super::root::Shared,
     pub(super) changed: FxHashMap<DemotionKey, Rc<super::arguments::Changed>>,
-    /// Type parameters that nothing determines, and what they were taken to be.
+    /// Type parameters that nothing determines, and the arguments assumed for them.
     pub assumed_types: Vec<(SmolStr, SmolStr)>,
     /// Types that the function that is lowered needs to be integers, by name.
     pub(super) whole_types: FxHashSet<SmolStr>,
@@ -435,7 +435,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Returns what a name of the unit can mean, seen from the current frame.
+    /// Returns the possible meanings of a name of the unit, seen from the current frame.
     pub(super) fn entries(&mut self, path: &[SmolStr]) -> SmallVec<[super::env::Entry; 4]> {
         let env = self.env;
         env.lookup(&self.frame().namespace, path)
@@ -447,7 +447,7 @@ impl<'a> Context<'a> {
     pub fn problem(&mut self, span: Span, message: impl Into<String>) {
         self.report(ProblemKind::Unsupported, span, message.into());
     }
-    /// Says what the facts rest on where the source alone does not decide.
+    /// Notes the assumption of the facts if the source alone does not decide.
     pub fn remark(&mut self, span: Span, message: impl Into<String>) {
         self.report(ProblemKind::Note, span, message.into());
     }
@@ -489,7 +489,7 @@ impl<'a> Context<'a> {
         let parts: Parts = self.builder.results(inst).iter().copied().collect();
         RValue::new(ty.clone(), parts)
     }
-    /// Values of a type without a definition: reads of what was never written.
+    /// Values of a type without a definition: reads of objects that were never written.
     pub fn undefined(&mut self, ty: &CType) -> RValue {
         let types = self.structs.parts(ty).unwrap_or_default();
         let parts: Parts = types.iter().map(|&t| self.builder.undef(t)).collect();
@@ -586,7 +586,7 @@ impl<'a> Context<'a> {
         self.builder.write(slot, value);
     }
 
-    /// A value as another IR type, whatever it takes; used where types were unknown.
+    /// A value as another IR type, by any conversion; used where types were unknown.
     pub fn adapt(&mut self, value: Value, want: Type) -> Value {
         let have = self.builder.function.ty(value);
         if have == want {

@@ -699,7 +699,7 @@ impl Context<'_> {
         }
     }
 
-    /// A type's name for symbols: instances of one template are told apart.
+    /// A type's name for symbols: instances of one template are distinguished.
     pub fn distinct_name(&self, ty: &CType) -> smol_str::SmolStr {
         let shown = self.structs.display(ty);
         match ty {

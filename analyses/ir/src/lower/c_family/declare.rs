@@ -561,7 +561,7 @@ impl Context<'_> {
     }
 }
 
-/// Returns true if what a declarator declares is `volatile`, through the dimensions of an array.
+/// Returns true if the object of a declarator is `volatile`, through the dimensions of an array.
 pub(super) fn element_is_volatile(ty: &ast::Type) -> bool {
     let mut current = ty;
     for _ in 0..16 {
@@ -587,8 +587,8 @@ fn mentions(e: &ast::Expr, name: &SmolStr) -> bool {
     found
 }
 
-/// Returns what `decltype(auto) r = (x)` is a reference to, if it is a place: anything but a plain name or member,
-/// whose declared type counts.
+/// Returns the place that `decltype(auto) r = (x)` refers to, if it is a place: anything but a plain name or
+/// member, whose declared type counts.
 ///
 /// Source: C++17, [dcl.type.auto.deduct] and [dcl.type.decltype].
 fn named_as_it_is(declarator: &ast::Declarator) -> Option<&ast::Expr> {

@@ -100,7 +100,7 @@ impl Context<'_> {
         }
     }
 
-    /// Calls what an expression yields: a lambda, a functor, a function named as a value.
+    /// Calls the value of an expression: a lambda, a functor, a function named as a value.
     fn call_value(
         &mut self,
         target: Operand,
@@ -190,8 +190,8 @@ impl Context<'_> {
         }
     }
 
-    /// The library's own overloads of a mathematical function on numbers: what they compute is known, however they are
-    /// written.
+    /// The library's own overloads of a mathematical function on numbers: their results are known, however
+    /// they are written.
     fn is_library_math(&self, full: &str, candidates: &[Callee], list: &[Arg<'_>]) -> bool {
         let of_library = |namespace: &[SmolStr]| match namespace {
             [first, ..] if first == "std" => true,
@@ -608,8 +608,8 @@ fn pointer_of_call(callee: &Expr) -> Option<&Expr> {
     None
 }
 
-/// A candidate takes this argument by a reference through which it is written, or through which what is written by
-/// another way is seen.
+/// A candidate takes this argument by a reference through which it is written, or through which writes by
+/// another way are seen.
 pub(super) fn may_bind(candidates: &[Callee], at: usize) -> bool {
     candidates.iter().any(|candidate| {
         candidate.function.function().is_some_and(|function| {

@@ -43,8 +43,8 @@ pub enum EntryKind {
 pub struct Environment {
     pub items: Vec<Arc<ParsedItem>>,
     pub instantiations: Vec<Instantiation>,
-    /// Headers that were not found and whose functions are no builtins, as written, sorted: what they declare is
-    /// in nobody's sight.
+    /// Headers that were not found and whose functions are no builtins, as written, sorted: their
+    /// declarations are out of sight.
     pub missing_headers: Vec<SmolStr>,
     /// The entries by name, each with the number of its scope in `scopes`.
     names: FxHashMap<SmolStr, Vec<(Entry, u32)>>,
@@ -61,7 +61,7 @@ pub struct Environment {
 /// The contribution of one item to the environment. Equal to itself after an edit inside a body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ItemDeclaration {
-    /// The item without what is inside function bodies.
+    /// The item without the insides of function bodies.
     pub item: Arc<ParsedItem>,
     pub instantiations: Vec<Instantiation>,
 }
@@ -352,7 +352,7 @@ impl Environment {
     }
 }
 
-/// Returns what a declarator's type defines in passing, behind pointers and arrays.
+/// Returns the types that a declarator's type defines in passing, behind pointers and arrays.
 pub fn defined_in(ty: &Type) -> &TypeKind {
     let mut current = ty;
     for _ in 0..16 {
@@ -372,7 +372,7 @@ pub fn inline_struct(ty: &Type) -> Option<&Struct> {
     }
 }
 
-/// Returns where a name of an item is declared: namespaces, and what is written before it.
+/// Returns where a name of an item is declared: namespaces, and the qualifiers before it.
 fn scope_of(item: &ParsedItem, what: EntryKind) -> SmallVec<[SmolStr; 4]> {
     let mut scope: SmallVec<[SmolStr; 4]> = item.scope.iter().cloned().collect();
     let qualifier = |name: &Name, scope: &mut SmallVec<[SmolStr; 4]>, keep_last: bool| {
@@ -448,7 +448,7 @@ pub fn function_last_name(name: &FunctionName) -> SmolStr {
     }
 }
 
-/// The item without what is inside function bodies; a body that exists is an empty block.
+/// The item without the insides of function bodies; a body that exists is an empty block.
 fn strip(item: &ParsedItem) -> ParsedItem {
     let mut item = ParsedItem {
         key: item.key.clone(),

@@ -49,7 +49,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns what a reference is bound to, or an address taken of.
+    /// Returns the place to which a reference is bound, or of which an address is taken.
     pub fn bound(&mut self, e: &Expr) -> Operand {
         match self.chosen_place(e) {
             Some(chosen) => self.expr(&chosen),
@@ -346,7 +346,7 @@ impl Context<'_> {
         SmolStr::new(label.rsplit(':').next().unwrap_or(label))
     }
 
-    /// A string of C: an array of characters that nobody may write.
+    /// A string of C: an array of characters that must not be written.
     fn c_string(&mut self, mut bytes: Vec<u8>) -> LValue {
         self.counter += 1;
         bytes.push(0);
@@ -418,8 +418,8 @@ impl Context<'_> {
         }
     }
 
-    /// An expression that is not evaluated is lowered into a block that nothing reaches. Of the functions that it
-    /// calls, those whose declarations tell what they return are not entered (`returned_unevaluated`).
+    /// An expression that is not evaluated is lowered into a block that nothing reaches. Of the functions
+    /// that it calls, those with a declared return type are not entered (`returned_unevaluated`).
     fn unevaluated_operand(&mut self, e: &Expr) -> Option<Operand> {
         self.types_asked += 1;
         let operand = (self.types_asked <= MAX_TYPES_ASKED).then(|| {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use syntax::c_family::ast::{self, Expr};
 
 impl Context<'_> {
-    /// The value that is taken, or why none is. Types that are one here (`long` and `long long`) are not told apart: where
-    /// that matters, nothing is taken.
+    /// The value that is chosen, or the reason why none is. Types that are one here (`long` and `long long`)
+    /// are not distinguished: where that matters, nothing is taken.
     pub(super) fn chosen<'e>(
         &mut self,
         control: &Expr,

@@ -79,7 +79,8 @@ impl Context<'_> {
         }
     }
 
-    /// Returns what `mov.u32 %0, %%laneid` gives, where `%0` has the register's width. Compilers accept `%laneid`, too.
+    /// Returns the result of `mov.u32 %0, %%laneid`, where `%0` has the register's width. Compilers accept
+    /// `%laneid`, too.
     fn register_read(&mut self, statement: &str, ty: Type) -> Option<Value> {
         let (opcode, operands) = statement.split_once(char::is_whitespace)?;
         let width: u32 = opcode

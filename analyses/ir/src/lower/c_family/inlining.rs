@@ -18,7 +18,7 @@ use syntax::c_family::ast::{self, ExprKind, FunctionBody, SpecifierSet};
 
 /// Instructions of one function, and calls lowered in place in it, above which further calls are no longer.
 const MAX_INSTRUCTIONS: usize = 20_000;
-/// Calls lowered in place in one function: what they cost beyond their instructions grows with them.
+/// Calls lowered in place in one function: their cost beyond their instructions grows with them.
 const MAX_CALLS: usize = 4_000;
 /// The divisor for the budget of a function that remains a call: there may be many of them in a module.
 const OUTLINED_SHARE: usize = 8;

@@ -94,7 +94,7 @@ struct Around {
     parameters: Vec<Owned>,
 }
 
-/// A template parameter and what has it.
+/// A template parameter and its owner.
 #[derive(Clone, Debug)]
 struct Owned {
     name: SmolStr,

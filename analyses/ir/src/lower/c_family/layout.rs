@@ -11,7 +11,7 @@ impl StructTable {
         info.union || self.c && info.fields.iter().any(|f| f.bits.is_some())
     }
 
-    /// Returns true if values of a type are bytes of what its members are, somewhere in it.
+    /// Returns true if values of a type are the bytes of its members, somewhere in it.
     pub fn has_words(&self, ty: &CType) -> bool {
         match ty {
             CType::Struct(id) => {

@@ -119,7 +119,7 @@ impl Context<'_> {
         self.jump_out(target, leaves);
     }
 
-    /// Jumps out of the loops where the function is left from inside of them; what follows stands behind.
+    /// Jumps out of the loops where the function is left from inside of them; following code stands behind.
     pub(super) fn leave_loops(&mut self) {
         if !self.frame().loops.is_empty() && !self.builder.is_terminated() {
             let behind = self.builder.create_block();

@@ -216,7 +216,8 @@ impl Context<'_> {
         self.builder.switch_to(exit);
     }
 
-    /// `for (T x : range)` over what is no array in sight: it has any number of elements, and these may be anything.
+    /// `for (T x : range)` over a range that is no array in sight: it has any number of elements, and these
+    /// may be anything.
     fn range_for_unknown(&mut self, declaration: &Declaration, range: &Expr, body: &Stmt) {
         self.problem(range.span, "range of a loop that is no array");
         let mut names: Vec<ast::Ident> = Vec::new();

@@ -113,7 +113,7 @@ impl Context<'_> {
             .collect()
     }
 
-    /// A frame in which the names of a class mean what they mean inside of it.
+    /// A frame in which the names of a class have their meanings inside of it.
     pub fn enter_class(&mut self, id: StructId) {
         let origin = self.sources[id.0 as usize].clone();
         let mut frame = Frame::outside(origin.item.clone());

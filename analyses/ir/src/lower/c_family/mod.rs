@@ -83,7 +83,7 @@ pub trait Bodies {
 #[derive(Clone, PartialEq, Debug)]
 pub struct LowerOptions {
     pub language: Language,
-    /// Overrides what the source does not fix.
+    /// Settings that the source does not fix.
     pub launch: LaunchShape,
     /// The stage of the function that the configuration names; otherwise the source tells.
     pub stage: Option<FunctionKind>,

@@ -364,7 +364,7 @@ impl Context<'_> {
         }
     }
 
-    /// The memory of a global variable with what it holds at the start.
+    /// The memory of a global variable with its initial contents.
     pub(super) fn global_place(
         &mut self,
         item: &ast::ParsedItem,
@@ -462,8 +462,8 @@ impl Context<'_> {
         Some(known)
     }
 
-    /// HLSL's `static` variables: one copy a lane, initialised at the entry. In a function that others call it holds what
-    /// they left.
+    /// HLSL's `static` variables: one copy a lane, initialised at the entry. In a function that others call
+    /// it holds the value that they left.
     pub(super) fn private_global(
         &mut self,
         key: &SmolStr,
@@ -509,7 +509,7 @@ pub(super) fn is_function_name(name: &str) -> bool {
     matches!(name, "__func__" | "__FUNCTION__" | "__PRETTY_FUNCTION__")
 }
 
-/// Returns what tells a global variable from others: the item, and its number there.
+/// Returns the identity of a global variable: the item, and its number there.
 fn global_key(item: &ast::ParsedItem, number: u32) -> SmolStr {
     smol_str::format_smolstr!("{}#{}#{number}", item.key.name, item.key.ordinal)
 }

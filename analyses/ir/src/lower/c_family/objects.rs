@@ -227,7 +227,7 @@ impl Context<'_> {
         place
     }
 
-    /// The value that an object is initialised with; a copy of an object is what its class makes it.
+    /// The value that an object is initialised with; the class of an object defines its copy.
     pub(super) fn copy_of(&mut self, operand: Operand, span: Span) -> RValue {
         if let Operand::Place(place) = &operand
             && let CType::Struct(id) = *place.ty.value_type()
@@ -601,7 +601,7 @@ impl Context<'_> {
         }
     }
 
-    /// `{a, b, ...}` into a place; what is not named is zero.
+    /// `{a, b, ...}` into a place; parts that are not named are zero.
     fn fill(&mut self, place: &LValue, items: &[(Option<ast::Ident>, Expr)], span: Span) {
         if let [(None, only)] = items
             && let ExprKind::List(inner) = &only.kind

@@ -82,7 +82,7 @@ impl Context<'_> {
         }
     }
 
-    /// The callee's number among the functions that remain calls, and what it returns.
+    /// The callee's number among the functions that remain calls, and its return type.
     fn module_function(
         &mut self,
         kept: &Kept<'_, '_>,

@@ -201,7 +201,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns what a call returned, whose first results are the value.
+    /// Returns the value of a call, whose first results are the value.
     pub(super) fn taken(&mut self, returns: &CType, given: &Given, results: &[Value]) -> RValue {
         if given.convention.into {
             let place = match given.values.first() {

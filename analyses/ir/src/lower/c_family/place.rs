@@ -330,7 +330,7 @@ impl Context<'_> {
         }
     }
 
-    /// A value that has no scalars, to memory: what it is a name for is copied.
+    /// A value that has no scalars, to memory: the object that it names is copied.
     fn store_whole(&mut self, place: &LValue, value: &RValue, span: Span) {
         match value.target.clone() {
             Some(target) => self.copy_memory(place, &target, span),
@@ -368,7 +368,7 @@ impl Context<'_> {
         );
     }
 
-    /// Memory takes a value that is not known: nothing is known of what it holds from then on.
+    /// Memory takes a value that is not known: nothing is known of its contents from then on.
     pub(super) fn lose_contents(&mut self, place: &LValue) {
         let (Place::Memory { address, .. } | Place::Packed { address, .. }) = place.place else {
             return;
@@ -730,7 +730,8 @@ pub fn scalar_offsets(layout: &PackedLayout) -> SmallVec<[u64; 4]> {
     out
 }
 
-/// Maximal runs of scalars without gaps between them, at most 16 bytes each: what one access of the hardware covers.
+/// Maximal runs of scalars without gaps between them, at most 16 bytes each: the parts that one access of the
+/// hardware covers.
 fn runs(types: &[Type], offsets: &[u64]) -> Vec<std::ops::Range<usize>> {
     let count = types.len().min(offsets.len());
     let mut out: Vec<std::ops::Range<usize>> = Vec::new();
@@ -754,7 +755,7 @@ fn runs(types: &[Type], offsets: &[u64]) -> Vec<std::ops::Range<usize>> {
     out
 }
 
-/// Returns what lies at a place and has too many scalars: a name for it.
+/// Returns the object at a place with too many scalars, as a name for it.
 fn whole_at(place: &LValue) -> RValue {
     RValue {
         ty: place.ty.clone(),

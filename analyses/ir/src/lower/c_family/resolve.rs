@@ -169,7 +169,7 @@ impl Context<'_> {
         self.library_type(text, arguments.as_deref())
     }
 
-    /// The template of a class with other arguments: what a template parameter that is a template stands for.
+    /// The template of a class with other arguments: the argument of a template parameter that is a template.
     fn same_template(&mut self, id: StructId, list: &[TemplateArgument]) -> Option<CType> {
         let origin = self.sources.get(id.0 as usize)?;
         origin.declared.template.as_ref()?;

@@ -136,7 +136,7 @@ impl Context<'_> {
         self.dead();
     }
 
-    /// Ends the function with these values; what is missing is undefined.
+    /// Ends the function with these values; missing values are undefined.
     pub fn finish_return(&mut self, mut parts: Parts, span: Span) {
         self.here(span);
         let wanted = self.builder.function.returns.clone();

@@ -449,8 +449,8 @@ impl Context<'_> {
         self.callees.pop();
     }
 
-    /// Says that an entry which nobody launches in sight is shown for types that nobody named, at the first of them.
-    /// Device functions have their facts where they are called, too.
+    /// Notes that an entry without a launch in sight is shown for types that were not named, at the first of
+    /// them. Device functions have their facts where they are called, too.
     fn tell_assumed_types(
         &mut self,
         taken: &[(SmolStr, SmolStr)],
@@ -716,7 +716,7 @@ impl Context<'_> {
         self.declare(ident.name.clone(), Local::Variable(place));
     }
 
-    /// Private memory that holds what lies at a place: a parameter that the function writes.
+    /// Private memory with a copy of the object at a place: a parameter that the function writes.
     fn own_copy(&mut self, from: &LValue, span: Span) -> LValue {
         let size = self.structs.size_of(&from.ty).unwrap_or(0);
         let own = self.private_memory(size, self.structs.align_of(&from.ty));
@@ -750,8 +750,8 @@ fn name_span(name: &ast::FunctionName) -> Span {
     }
 }
 
-/// Marks all arithmetic of a function as rounded by itself: `precise` asks for it of what leads to a variable, and the whole
-/// function stands for that.
+/// Marks all arithmetic of a function as rounded by itself: `precise` requests it for the operations that
+/// lead to a variable, and the whole function stands for that.
 fn separate(function: &mut crate::function::Function) {
     for inst in function.insts.keys() {
         if let Op::Binary(op, wrap) = &mut function.insts[inst].op

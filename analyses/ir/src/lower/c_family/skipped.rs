@@ -143,7 +143,8 @@ impl Context<'_> {
         self.builder.switch_to(join);
     }
 
-    /// A statement that is not lowered: whatever it names may be assigned, and it may leave by any way.
+    /// A statement that is not lowered: the variables that it names may be assigned, and it may leave by any
+    /// way.
     pub(super) fn left_out(&mut self, statement: &Stmt) {
         let block = ast::Block {
             statements: vec![statement.clone()],
@@ -155,7 +156,7 @@ impl Context<'_> {
         self.skipped(&skipped, statement.span);
     }
 
-    /// An expression that is not lowered: if it assigns or calls, it may assign whatever it names.
+    /// An expression that is not lowered: if it assigns or calls, it may assign the variables that it names.
     pub(super) fn left_out_expression(&mut self, e: &Expr) {
         let mut writes = false;
         super::visit::expr(e, &mut |inner| {

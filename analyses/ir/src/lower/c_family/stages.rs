@@ -83,7 +83,7 @@ fn attribute<'a>(attributes: &'a [Attribute], name: &str) -> Option<&'a Attribut
         .find(|a| a.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns what kind of entry point a function is; `None`: none.
+/// Returns the kind of entry point of a function; `None`: none.
 fn kind_of(cx: &mut Context<'_>, function: &ast::Function) -> Option<FunctionKind> {
     if !matches!(function.body, FunctionBody::Block(_)) || function.template.is_some() {
         return None;
@@ -269,7 +269,7 @@ fn by_semantics(cx: &mut Context<'_>, function: &ast::Function) -> Option<Functi
     Some(FunctionKind::Stage(stage))
 }
 
-/// Returns what a name says about the stage: `main` nothing but that it is an entry point.
+/// Returns the stage that a name implies: `main` nothing but that it is an entry point.
 fn name_hint(name: &str) -> Option<ShaderStage> {
     let lower = name.to_ascii_lowercase();
     let begins = |tag: &str| {

@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 1 << 24;
 const MAX_DEPTH: u32 = 32;
 
 impl Context<'_> {
-    /// Returns what an object of static storage holds; `None`: not all of it is known here.
+    /// Returns the contents of an object of static storage; `None`: not all of it is known here.
     pub(super) fn static_contents(
         &mut self,
         name: &SmolStr,

@@ -58,7 +58,7 @@ impl Context<'_> {
         (!library && !self.is_c()).then(|| name.clone())
     }
 
-    /// Returns what code of a type that is not declared yields, from these values.
+    /// Returns the result of code of an undeclared type, from these values.
     pub(super) fn of_undeclared(
         &mut self,
         name: &str,

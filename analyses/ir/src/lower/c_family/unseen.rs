@@ -27,7 +27,7 @@ pub enum Unseen {
     Name,
     /// There are definitions of this name, and none is taken to fit.
     Overload,
-    /// A value is called whose type is a template parameter that nobody in sight names.
+    /// A value is called whose type is a template parameter that nothing in sight names.
     Functor,
     /// A pointer to a function whose value is not known.
     Pointer,
@@ -340,7 +340,7 @@ impl Context<'_> {
         }
     }
 
-    /// Adds the places that a lambda holds by reference: whoever has the lambda may write them.
+    /// Adds the places that a lambda holds by reference: any code that has the lambda may write them.
     pub(super) fn captured_places(
         &mut self,
         id: ClosureId,

@@ -92,8 +92,8 @@ pub enum Place {
         texel: Rc<Texel>,
         components: SmallVec<[u8; 4]>,
     },
-    /// A member of so many bits: what is stored is cut to them. In C `inner` is the memory of the integer `unit` in
-    /// which it lies among others.
+    /// A member of so many bits: stored values are cut to them. In C `inner` is the memory of the integer
+    /// `unit` in which it lies among others.
     BitField {
         inner: Box<Place>,
         bits: Bits,

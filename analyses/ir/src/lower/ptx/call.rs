@@ -26,7 +26,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Makes the instruction's guard a branch around what `inner` lowers.
+    /// Makes the instruction's guard a branch around the code that `inner` lowers.
     fn under_guard(&mut self, inner: impl FnOnce(&mut Self) -> Done) -> Done {
         let Some(guard) = self.guard.take() else {
             return inner(self);

@@ -327,7 +327,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The parser has told the problem. Every register that the statement names may have changed.
+    /// The parser has reported the problem. Every register that the statement names may have changed.
     fn invalid(&mut self, names: &[Name]) {
         let id = self.b.note_unknown("a statement that is not PTX");
         if self.b.is_terminated() {
@@ -413,7 +413,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A problem, and unknown values in what looks like the results.
+    /// A problem, and unknown values in the apparent results.
     fn not_understood(&mut self, i: &Instruction, why: &str) {
         let reason = format!("`{}`: {why}", i.full_name());
         let span = self.b.loc().span;

@@ -70,7 +70,7 @@ const KEPT: &[&str] = &[
     "wmma",
 ];
 
-/// Returns what an opcode, without its further words, does; `None`: it is not known, or depends on those.
+/// Returns the effect of an opcode without its further words; `None`: it is not known, or depends on those.
 pub fn effect(opcode: &str) -> Option<Effect> {
     let effect = Opcode::find(opcode)?.effect();
     (effect != Effect::Depends).then_some(effect)

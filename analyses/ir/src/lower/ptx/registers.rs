@@ -77,7 +77,8 @@ pub struct RegisterRead {
     pub ty: Type,
 }
 
-/// Returns what a register reads, `%tid` with the selector `x` or `%laneid` without one; `None`: no such register.
+/// Returns the value that a register reads, `%tid` with the selector `x` or `%laneid` without one; `None`: no
+/// such register.
 #[must_use]
 pub fn read_of(name: &str, selector: Option<&str>) -> Option<RegisterRead> {
     let axis = match selector {

@@ -21,7 +21,7 @@ pub(super) struct Register {
     pub(super) variable: Variable,
 }
 
-/// A `.param` variable: what was written, by offset.
+/// The values written to a `.param` variable, by offset.
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub(super) bytes: u32,

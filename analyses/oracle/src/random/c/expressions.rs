@@ -2,7 +2,7 @@
 
 use super::{Array, Maker, Role, Scalar};
 
-/// An expression: its text, its type after promotion, and what its magnitude does not exceed (integers).
+/// An expression: its text, its type after promotion, and the bound of its magnitude (integers).
 #[derive(Clone, Debug)]
 pub(super) struct Expr {
     pub(super) text: String,

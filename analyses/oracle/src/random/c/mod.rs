@@ -246,7 +246,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Chooses the parameters, their values, and what they point to.
+    /// Chooses the parameters, their values, and the buffers that they point to.
     fn parameters(&mut self, seed: u64) -> Kernel {
         let mut kernel = Kernel {
             seed,

@@ -80,7 +80,7 @@ fn pairs_of_bundles() {
     }
 }
 
-/// Cycles between two instructions: what the second waits beyond issuing behind a stop.
+/// Cycles between two instructions: the wait of the second beyond its issue behind a stop.
 fn between(first: &str, second: &str, timing: &Timing) -> u64 {
     let one = cycles(&leaf(&format!("{first} ;;\n{second} ;;")), timing.clone());
     let apart = cycles(&leaf("nop.m 0 ;;\nnop.m 0 ;;"), timing.clone());

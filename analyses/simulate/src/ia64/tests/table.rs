@@ -30,8 +30,8 @@ use syntax::ia64::StatementKind;
 use syntax::ia64::decode::decode;
 use syntax::ia64::names::Names;
 
-/// States from which each line is executed; those with a hint, which are many and say nothing of what is done; and what is
-/// waited for at most until all that the table lists was seen.
+/// States from which each line is executed; the number for those with a hint, which are many and do not
+/// affect the result; and the most states until everything that the table lists was seen.
 const STATES: usize = 24;
 const HINTED: usize = 4;
 const MOST: usize = 400;
@@ -104,7 +104,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Returns true if it says which levels of the caches keep what it reaches.
+    /// Returns true if it says which levels of the caches keep its line.
     fn is_hinted(&self) -> bool {
         let last = self.mnemonic.completers().last();
         self.table.memory.is_some() && last.is_some_and(is_hint)
@@ -567,7 +567,8 @@ fn range(line: &Line<'_>, before: &State) -> std::ops::Range<u64> {
     }
 }
 
-/// Returns true if two executions did the same: what differs afterwards is what neither of them wrote.
+/// Returns true if two executions had the same effect: only registers that neither of them wrote differ
+/// afterwards.
 fn agree(all: &[Reg], one: (&State, &Executed), other: (&State, &Executed)) -> bool {
     let ((first, one), (second, other)) = (one, other);
     if one.next != other.next {
@@ -597,7 +598,7 @@ fn agree(all: &[Reg], one: (&State, &Executed), other: (&State, &Executed)) -> b
         && bytes.all(|(at, (a, b))| *a == first.memory[at] && *b == second.memory[at])
 }
 
-/// Only what the table lists changes.
+/// Checks that only registers listed by the table change.
 fn written(line: &Line<'_>, before: &State, run: &Executed, seen: &mut Seen, found: &mut Found) {
     let table = &line.table;
     for read in &run.reads {
@@ -716,7 +717,7 @@ fn is_kept(register: Reg, line: &Line<'_>) -> bool {
     }
 }
 
-/// Returns what the table lists and no state has shown.
+/// Returns the registers that the table lists and no state has shown.
 fn unseen(line: &Line<'_>, seen: &Seen) -> Vec<String> {
     let table = &line.table;
     let mut out = Vec::new();

@@ -7,8 +7,8 @@ const KNOWN: u32 = 20;
 const BR3: u64 = 18;
 const BR4: u64 = 50;
 
-/// Figure 2b, one instruction a cycle: `cmp1` in 7, `cmp2` in 11, `br3` in 18, `br4` in 50. The first, in cycle 1, is what
-/// the gaps are counted from.
+/// Figure 2b, one instruction a cycle: `cmp1` in 7, `cmp2` in 11, `br3` in 18, `br4` in 50. The gaps are
+/// counted from the first, in cycle 1.
 fn figure_2b(br4: bool) -> Vec<Event> {
     let sum = Define {
         gap: 1,

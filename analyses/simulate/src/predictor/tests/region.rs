@@ -35,9 +35,9 @@ fn placed(mut nodes: Vec<RegionNode>) -> Vec<RegionNode> {
     nodes
 }
 
-/// Figure 2a: 0 `a > b`, 1 its true side, 2 `b <= 0`, 3 its true side, 4 `return FALSE`, 5 the join with `c < a`, whose taken
-/// side is the head, 6, of a region with more mispredictions; 7 what follows. With so few branches both of the worst are
-/// asked for by more branches that are never wrong.
+/// Figure 2a: 0 `a > b`, 1 its true side, 2 `b <= 0`, 3 its true side, 4 `return FALSE`, 5 the join with `c <
+/// a`, whose taken side is the head, 6, of a region with more mispredictions; 7 the following block. With so
+/// few branches, further branches that are never wrong make both of these the worst.
 fn figure_2a() -> Vec<RegionNode> {
     let mut nodes = vec![
         node(&[1, 2], 100_000, 30_000),
@@ -214,7 +214,7 @@ fn conversions_keep_what_is_executed() {
     assert!(acted > 1_000, "{acted}");
 }
 
-/// The branch that nobody predicts becomes a compare; the loop's own stays.
+/// The unpredictable branch becomes a compare; the loop's own stays.
 #[test]
 fn a_hard_branch_goes_and_its_mispredictions_with_it() {
     // 0 loop head, 1 if chance, 2 and 3 its sides, 4 the loop's branch, 5 the end.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Registers before a body, the body, and what `d0` is behind it.
+/// Registers before a body, the body, and `d0` behind it.
 type Case<'a> = (&'a [(&'a str, i64)], &'a str, i64);
 
 /// Executes cases one by one.

@@ -274,7 +274,7 @@ impl<'a> Parser<'a> {
         self.report(Problem::unsupported(span, message));
     }
 
-    /// One problem at a place: what follows from the first is not said.
+    /// One problem at a place: problems that follow from the first are not reported.
     fn report(&mut self, problem: Problem) {
         if self
             .problems

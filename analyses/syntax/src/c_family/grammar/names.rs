@@ -102,7 +102,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes `operator` and what follows it.
+    /// Takes `operator` and its symbol.
     pub(super) fn operator_symbol(&mut self) -> SmolStr {
         self.bump();
         let kind = self.peek();

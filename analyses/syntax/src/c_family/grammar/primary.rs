@@ -47,7 +47,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `sizeof`, `new`, `delete`, `throw`; everything else is an operand with what follows it.
+    /// `sizeof`, `new`, `delete`, `throw`; everything else is an operand with its postfix operators.
     pub(super) fn prefix_word(&mut self) -> Expr {
         let start = self.mark();
         match self.peek() {

@@ -17,7 +17,7 @@ use crate::source::Span;
 const NAMES: usize = 1024;
 
 impl Parser<'_> {
-    /// The text since `start` was left out, except for what is understood of it.
+    /// The text since `start` was left out, except for the part that is understood.
     pub(super) fn skipped(&self, start: usize, understood: Option<Stmt>) -> StmtKind {
         let mut skipped = Skipped {
             understood,

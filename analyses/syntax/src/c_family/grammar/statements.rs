@@ -319,7 +319,7 @@ impl Parser<'_> {
         (initializer, condition)
     }
 
-    /// `)` of a head; what was not understood before it is skipped. True: something was.
+    /// `)` of a head; text before it that was not understood is skipped. Returns whether there was any.
     fn close_head(&mut self, close: usize) -> bool {
         if self.eat(T::RParen) {
             return false;

@@ -118,7 +118,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Returns what was read of an invocation that does not close, in order, its `(` included.
+    /// Returns the tokens of an invocation that does not close, in order, its `(` included.
     pub(super) fn unclosed_invocation(
         &mut self,
         open: PpToken,

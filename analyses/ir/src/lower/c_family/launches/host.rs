@@ -185,8 +185,8 @@ impl Host {
         host
     }
 
-    /// `int all = rows * width; k<<<blocks, width>>>(all)`: the parameters that are given a multiple of the block's width,
-    /// whatever that is.
+    /// `int all = rows * width; k<<<blocks, width>>>(all)`: the parameters that are given a multiple of the
+    /// block's width, whatever its value.
     pub(super) fn whole(&self, block: Option<&Expr>, passed: &[Expr]) -> Vec<u32> {
         let Some(width) = block.and_then(|e| self.width(e)) else {
             return Vec::new();
@@ -233,8 +233,8 @@ impl Host {
         None
     }
 
-    /// Takes a product apart, and names that are initialised with one; `false`: a factor is no name or number. `now`: as it
-    /// stands in the launch, where a name has one value whatever changes it before.
+    /// Takes a product apart, and names that are initialised with one; `false`: a factor is no name or
+    /// number. `now`: as it stands in the launch, where a name has one value in spite of earlier changes.
     fn factors(&self, e: &Expr, now: bool, out: &mut Vec<SmolStr>, depth: u32) -> bool {
         if depth > MAX_DEPTH {
             return false;
@@ -414,8 +414,8 @@ impl Host {
         }
     }
 
-    /// The shape that an expression gives to a block.
-    /// The block of a launch: of a variable what its scope says of it.
+    /// The shape that an expression gives to a block. The block of a launch: for a variable, the statements
+    /// of its scope about it.
     pub(super) fn launched_by(&self, launch: &Expr, block: Option<&Expr>) -> BlockText {
         let mut scoped = self.scoped.iter().rev();
         match (scoped.find(|one| one.launch == launch.span), block) {

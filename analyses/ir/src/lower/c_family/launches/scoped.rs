@@ -8,8 +8,9 @@ use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::*;
 
-/// A launch by a `dim3` that is declared in a block of statements, and what its declaration and the statements in front of the
-/// launch say of it: `if (n) { dim3 b; b.x = 32; k<<<g, b>>>(); } else { dim3 b(64); .. }`.
+/// A launch by a `dim3` that is declared in a block of statements, with the shape that follows from its
+/// declaration and the statements in front of the launch: `if (n) { dim3 b; b.x = 32; k<<<g, b>>>(); } else {
+/// dim3 b(64); .. }`.
 #[derive(Clone, Debug)]
 pub(super) struct Scoped {
     pub(super) launch: Span,

@@ -57,8 +57,8 @@ fn place_at(
     }
 }
 
-/// The hidden counter of a buffer goes up by one, or down: what it was before, or is behind. `None` where it is not known
-/// which buffer it is.
+/// The hidden counter of a buffer goes up by one, or down: returns its value before, or behind. `None` where
+/// it is not known which buffer it is.
 ///
 /// Source: Microsoft's HLSL reference, `RWStructuredBuffer::IncrementCounter`, `DecrementCounter`.
 fn counted(cx: &mut Context<'_>, base: Value, down: bool, span: Span) -> Option<Value> {

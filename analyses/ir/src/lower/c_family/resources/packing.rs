@@ -197,7 +197,7 @@ pub fn place(end: u64, ty: &CType, layout: &PackedLayout) -> u64 {
     }
 }
 
-/// Scalars take at least what their type says; `bool` takes four bytes, an object none.
+/// Scalars take at least the size of their type; `bool` takes four bytes, an object none.
 fn scalar_size(ty: &CType) -> Option<u64> {
     Some(match ty {
         CType::Bool => 4,

@@ -394,7 +394,7 @@ impl Maker<'_> {
         );
     }
 
-    /// A loop that calls what it is given; which function that is may be chosen when it runs.
+    /// A loop that calls its argument; which function that is may be chosen when it runs.
     fn callback(&mut self) {
         let (a, returns) = (self.cell(), self.cell());
         let mut names = Vec::new();

@@ -388,7 +388,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A counter, and a condition on what the loop computes.
+    /// A counter, and a condition on a value that the loop computes.
     fn conditional_loop(&mut self) {
         let (limit, most) = self.trips();
         let i = self.fresh("i");

@@ -45,7 +45,7 @@ use types::{Cell, Expr, Ty};
 /// The most executions of a statement of the kernel.
 const MOST: u32 = 1 << 12;
 
-/// A kernel, and who can execute it.
+/// A kernel, and the machines that can execute it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Wide {
     pub kernel: Kernel,
@@ -508,7 +508,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The hash of what is in scope, to the last buffer.
+    /// Writes the hash of the variables in scope to the last buffer.
     fn hashed(&mut self, scope: &Scope) {
         self.line("unsigned long hash = 17;");
         let mix = |text: &str, cell: Cell| match cell.ty.is_float() {

@@ -97,8 +97,8 @@ pub(super) fn common(a: Ty, b: Ty) -> Ty {
     a.promoted().max(b.promoted())
 }
 
-/// The values that memory of one kind holds. Pointers name one kind of cells, so that a bound holds whatever
-/// they point to.
+/// The values that memory of one kind holds. Pointers name one kind of cells, so that a bound holds for
+/// everything that they point to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Cell {
     pub(super) ty: Ty,

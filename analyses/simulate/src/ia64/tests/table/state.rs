@@ -134,7 +134,8 @@ impl State {
         state
     }
 
-    /// Lets a register hold an address that an access can use, mostly, and what it would find there stand elsewhere, too.
+    /// Lets a register hold an address that an access can use, mostly, and puts the value that it would find
+    /// there elsewhere, too.
     pub(super) fn point(
         &mut self,
         base: Reg,
@@ -162,7 +163,7 @@ impl State {
         }
     }
 
-    /// Lets a register hold what a speculative load that failed leaves.
+    /// Lets a register hold the result of a failed speculative load.
     pub(super) fn fail(&mut self, register: Reg) {
         let at = usize::from(register.number);
         match register.file {
@@ -261,7 +262,7 @@ impl State {
         machine.writes.clear();
     }
 
-    /// Returns what a machine holds, by the names of `before`.
+    /// Returns the state of a machine, by the names of `before`.
     fn of(machine: &mut Machine<'_>, before: &State) -> State {
         let (frame, bottom) = (machine.frame, machine.bottom);
         machine.frame = before.frame;

@@ -139,7 +139,7 @@ impl Call<'_> {
     }
 }
 
-/// The IR's type of a scalar; what is none becomes opaque.
+/// The IR's type of a scalar; any other type becomes opaque.
 fn ir_type(ty: &CType) -> Type {
     ty.scalar_ir().unwrap_or(Type::Opaque)
 }

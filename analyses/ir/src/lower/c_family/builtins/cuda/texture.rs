@@ -134,7 +134,7 @@ fn surface(cx: &mut Context<'_>, call: &Call<'_>, body: &str) -> Option<RValue> 
     Some(value)
 }
 
-/// The template argument, what the first argument points to, or what the texture reference holds.
+/// The template argument, the type that the first argument points to, or that of the texture reference.
 fn result_type(call: &Call<'_>, first: usize) -> Option<CType> {
     if let Some(BuiltinTemplateArgument::Type(ty)) = call.types.first() {
         return Some(ty.clone());

@@ -162,7 +162,7 @@ pub(crate) fn other(
     opaque(cx, TextureOp::Other, args, ty, read_only)
 }
 
-/// A ray's traversal with the shaders that it runs; what they make of `args` has type `ty`.
+/// A ray's traversal with the shaders that it runs; their result in `args` has type `ty`.
 pub(crate) fn trace(cx: &mut Context<'_>, args: &[crate::entity::Value], ty: &CType) -> RValue {
     opaque(cx, TextureOp::Trace, args, ty, false)
 }
