@@ -1,6 +1,6 @@
 //! Intervals and the scan that gives them registers.
 
-use crate::mir::function::{Function, Virtual};
+use crate::mir::function::{Function, Name, Operand, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::{RegisterFile, Target};
 use crate::refusal::Refusal;
@@ -197,6 +197,56 @@ fn crowded<T: Target>(
     out
 }
 
+/// Positions at which a register that operations name holds what it is named for.
+struct Named<R> {
+    register: R,
+    start: u32,
+    end: u32,
+}
+
+/// Registers that operations name: from a write, or the call that left a result there, to the last read.
+fn named<T: Target>(function: &Function<T>) -> Vec<Named<T::Register>> {
+    let mut out: Vec<Named<T::Register>> = Vec::new();
+    let mut first = 1u32;
+    for block in &function.blocks {
+        let mut open: Vec<Named<T::Register>> = Vec::new();
+        let mut since = 2 * first;
+        for (index, operation) in (0..).zip(&block.operations) {
+            let position = 2 * (first + index);
+            let fixed = |operand: &Operand<T>| match operand.name() {
+                Some(Name::Fixed(register)) => Some(register),
+                _ => None,
+            };
+            for register in operation.sources.iter().filter_map(fixed) {
+                match open.iter_mut().find(|one| one.register == register) {
+                    Some(known) => known.end = position,
+                    None => open.push(Named {
+                        register,
+                        start: since,
+                        end: position,
+                    }),
+                }
+            }
+            for register in operation.targets.iter().filter_map(fixed) {
+                let at = open.iter().position(|one| one.register == register);
+                out.extend(at.map(|at| open.swap_remove(at)));
+                open.push(Named {
+                    register,
+                    start: position + 1,
+                    end: position + 1,
+                });
+            }
+            if operation.branch() == Some(Branch::Call) {
+                out.append(&mut open);
+                since = position + 1;
+            }
+        }
+        out.append(&mut open);
+        first += block.operations.len() as u32 + 1;
+    }
+    out
+}
+
 /// An interval that has a register.
 struct Active<R> {
     interval: Interval,
@@ -231,6 +281,7 @@ pub(super) fn scan<T: Target>(
         at.filter(|&at| T::stays(function, at))
     };
     let crowded = crowded(function, live, files);
+    let named = named(function);
     for mut interval in intervals(function, live) {
         if let Choice::FarthestRead(kept) = choice {
             interval.fixed |= kept.contains(&interval.register);
@@ -268,15 +319,23 @@ pub(super) fn scan<T: Target>(
         }
         let arrives = own(interval.register);
         let parameter = interval.start == 0;
+        let by_name = |register: T::Register| {
+            named.iter().any(|one| {
+                one.register == register && one.start <= interval.end && interval.start <= one.end
+            })
+        };
         let usable = |register: T::Register| {
             // Another argument is still there when this one is moved.
             let arrived = parameter && file.arrivals.contains(&register);
-            !arrived || arrives == Some(register)
+            (!arrived || arrives == Some(register)) && !by_name(register)
         };
         let free = |register: T::Register| T::units(register).all(|unit| !taken[unit]);
         let since = |register: T::Register| T::units(register).map(|unit| freed[unit]).max();
         let chosen = arrives
-            .filter(|&register| free(register) && pool(file, &interval).any(|one| one == register))
+            .filter(|&register| {
+                let given = pool(file, &interval).any(|one| one == register);
+                given && free(register) && !by_name(register)
+            })
             .or_else(|| {
                 let open = |register: &T::Register| usable(*register) && free(*register);
                 // What was free for long makes nothing wait that is moved up.

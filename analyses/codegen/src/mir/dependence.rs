@@ -163,7 +163,8 @@ pub fn dependences<T: Scheduled>(
                 let again = |from: u32| !renames(location) || (from < count) == (to < count);
                 for &from in history.writers.iter().filter(|&&from| from != to) {
                     if again(from) {
-                        push(from, to, DependenceKind::Output, 1);
+                        let latency = T::output_latency(at(from), operation, name);
+                        push(from, to, DependenceKind::Output, latency);
                     }
                 }
                 for &from in history.readers.iter().filter(|&&from| from != to) {

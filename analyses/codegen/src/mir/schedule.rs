@@ -19,6 +19,17 @@ pub trait Scheduled: Target {
         to: &Operation<Self>,
         register: Name<Self>,
     ) -> u32;
+    /// Cycles from the write of a register to the next one of another operation.
+    fn output_latency(from: &Operation<Self>, to: &Operation<Self>, register: Name<Self>) -> u32 {
+        let _ = (from, to, register);
+        1
+    }
+    /// Returns true if what the operation writes to a place of storage may not be read in the next cycle: control does not
+    /// leave the block in its cycle.
+    fn is_late(operation: &Operation<Self>, storage: u32) -> bool {
+        let _ = (operation, storage);
+        false
+    }
     /// Returns true if two accesses to memory, of which one writes, may take place in one cycle, in their order.
     fn share_cycle(from: &Operation<Self>, to: &Operation<Self>) -> bool;
     /// Returns true if it writes memory.

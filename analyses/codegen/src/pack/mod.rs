@@ -12,7 +12,7 @@
 
 pub mod check;
 
-use crate::mir::dependence::{Dependence, Locations, control, dependences};
+use crate::mir::dependence::{Dependence, DependenceKind, Locations, control, dependences, writes};
 use crate::mir::packer::Packer;
 use crate::mir::{Function, Name, Operation, Scheduled};
 
@@ -34,6 +34,7 @@ pub fn packets<T: Scheduled>(
 ) -> Packets {
     let mut edges = dependences(operations, processor, locate, false, &|_| false);
     edges.extend(control(operations));
+    edges.extend(settled(operations, locate));
     let count = operations.len();
     let mut incoming: Vec<Vec<Dependence>> = vec![Vec::new(); count];
     let mut height = vec![0u32; count];
@@ -81,6 +82,37 @@ pub fn packets<T: Scheduled>(
         cycle += 1;
     }
     out
+}
+
+/// Branches stand a cycle behind what is there late.
+fn settled<T: Scheduled>(
+    operations: &[Operation<T>],
+    locate: &dyn Fn(Name<T>) -> Locations,
+) -> Vec<Dependence> {
+    let late = |one: &Operation<T>| {
+        let written = writes(one);
+        let storage = written.into_iter().flat_map(locate);
+        storage.into_iter().any(|at| T::is_late(one, at))
+    };
+    let branches: Vec<u32> = (0..)
+        .zip(operations)
+        .filter(|(_, one)| one.branch().is_some())
+        .map(|(at, _)| at)
+        .collect();
+    let late = (0..).zip(operations).filter(|(_, one)| late(one));
+    let pairs = late.flat_map(|(from, _)| {
+        let behind = branches.iter().filter(move |&&to| to > from);
+        behind.map(move |&to| (from, to))
+    });
+    pairs
+        .map(|(from, to)| Dependence {
+            from,
+            to,
+            kind: DependenceKind::Control,
+            latency: 1,
+            distance: 0,
+        })
+        .collect()
 }
 
 /// Packs all blocks of a function whose cycles are not decided.

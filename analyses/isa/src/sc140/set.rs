@@ -46,7 +46,7 @@ impl InstructionSet for Sc140 {
             mnemonic.opcode,
             Opcode::Tfrt | Opcode::Tfrf | Opcode::Movet | Opcode::Movef
         );
-        !guarded && !by_itself && mnemonic.target() == Target::Sets
+        !guarded && !by_itself && mnemonic.target() != Target::Changes
     }
     fn accumulates(mnemonic: Mnemonic) -> bool {
         mnemonic.target() == Target::Changes

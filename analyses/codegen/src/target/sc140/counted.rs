@@ -13,6 +13,7 @@
 
 use super::code::{Function, Name, Operand, Operation, Virtual, operation};
 use super::select::setup;
+use crate::mir::liveness::Liveness;
 use crate::mir::{Arithmetic, Block, Counted as _};
 use crate::predicate::flag;
 use crate::predicate::loops::{Region, innermost};
@@ -109,12 +110,14 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     block.operations.pop();
     block.operations.remove(found.compare);
     let step = found.moves - usize::from(found.compare < found.moves);
-    let others = out
-        .blocks
-        .iter()
+    let inside = region.blocks.iter().map(|&block| &out.blocks[block as usize + 1]);
+    let reads = inside
         .flat_map(|block| &block.operations)
-        .filter(|one| one.reads().any(|read| read == found.counter));
-    if others.count() == 1 {
+        .filter(|one| one.reads().any(|read| read == found.counter))
+        .count();
+    let live = Liveness::of(&out);
+    let behind = last + 1;
+    if reads == 1 && !live.at_start(behind).contains(&found.counter) {
         out.blocks[last as usize].operations.remove(step);
     }
     out.blocks[last as usize]
@@ -188,13 +191,7 @@ fn counting(function: &Function, region: &Region, last: u32) -> Option<Counting>
     let compare = operations
         .iter()
         .rposition(|one| one.writes().any(|written| written == flag))?;
-    let reads = |of: Virtual| {
-        let all = function.blocks.iter().flat_map(|block| &block.operations);
-        all.flat_map(Operation::reads)
-            .filter(|read| *read == of)
-            .count()
-    };
-    if reads(flag) != 1 || operations[compare].predicate.is_some() {
+    if operations[compare].predicate.is_some() || !is_local(function, flag) {
         return None;
     }
     let inside = || {
@@ -244,6 +241,21 @@ fn counting(function: &Function, region: &Region, last: u32) -> Option<Counting>
         limit,
         compare,
         moves,
+    })
+}
+
+/// Returns true if each block reads the flag once at most, behind a comparison of its own: a loop's test stands in front of the
+/// loop, too.
+fn is_local(function: &Function, flag: Virtual) -> bool {
+    function.blocks.iter().all(|block| {
+        let reads = |one: &Operation| one.reads().any(|read| read == flag);
+        let writes = |one: &Operation| one.writes().any(|written| written == flag);
+        let mut readers = block.operations.iter().enumerate().filter(|(_, one)| reads(one));
+        match (readers.next(), readers.next()) {
+            (None, _) => true,
+            (Some((at, _)), None) => block.operations[..at].iter().any(writes),
+            _ => false,
+        }
     })
 }
 
@@ -298,7 +310,7 @@ fn trips(function: &mut Function, found: &Counting) -> Vec<Operation> {
         _ => size - 1,
     };
     let mut data = || function.register(File::Data);
-    let [distance, all, trips] = [data(), data(), data()];
+    let trips = data();
     let counter = Operand::register(found.counter);
     let limit = match found.limit {
         Limit::Register(limit) => limit,
@@ -318,13 +330,11 @@ fn trips(function: &mut Function, found: &Counting) -> Vec<Operation> {
         true => vec![counter, limit.into()],
         false => vec![limit.into(), counter],
     };
-    out.push(operation(Opcode::Sub, vec![distance.into()], sources));
-    out.push(operation(
-        Opcode::AddncW,
-        vec![all.into()],
-        vec![more.into(), distance.into()],
-    ));
-    out.push(operation(Opcode::Tfr, vec![trips.into()], vec![all.into()]));
+    out.push(operation(Opcode::Sub, vec![trips.into()], sources));
+    if more > 0 {
+        let sources = vec![more.into(), trips.into()];
+        out.push(operation(Opcode::AddncW, vec![trips.into()], sources));
+    }
     if size > 1 {
         let places = i64::from(size.trailing_zeros());
         out.push(operation(

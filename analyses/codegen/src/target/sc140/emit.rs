@@ -16,16 +16,17 @@ use super::code::{Allocation, Function, Operation};
 use super::frame::Frame;
 use super::machine::{Limits, locate};
 use super::print::Printer;
-use super::{counted, loops, select};
+use super::{counted, data, loops, runtime, select};
 use crate::allocate;
 use crate::machine::sets::Sets;
+use crate::mir::Scheduled as _;
 use crate::pack::pack;
 use crate::predicate::flag;
 use crate::refusal::Refused;
 use ir::Module;
 use isa::Branch;
-use isa::sc140::Opcode;
-use smol_str::{SmolStr, format_smolstr};
+use isa::sc140::{Opcode, Sc140};
+use smol_str::SmolStr;
 use std::fmt::Write;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -34,6 +35,10 @@ pub struct Options {
     pub pipeline: bool,
     /// Registers of each file that are left out.
     pub fewer: usize,
+    /// Gives shifts by the width or more, which the IR leaves open, the reference interpreter's values.
+    pub total: bool,
+    /// The most significant byte of a number is at its lowest address: a strap of the chip.
+    pub big_endian: bool,
 }
 
 impl Default for Options {
@@ -41,6 +46,8 @@ impl Default for Options {
         Options {
             pipeline: true,
             fewer: 0,
+            total: false,
+            big_endian: true,
         }
     }
 }
@@ -73,6 +80,7 @@ pub fn emit(module: &Module, sets: &Sets, options: &Options) -> Result<Emitted, 
     let mut refused = Vec::new();
     let mut text = String::from("    SECTION .text LOCAL\n");
     let mut functions = Vec::new();
+    let mut widths = data::Widths::default();
     for (number, function) in module.functions.iter().enumerate() {
         if function.layout.is_empty() {
             continue;
@@ -80,6 +88,7 @@ pub fn emit(module: &Module, sets: &Sets, options: &Options) -> Result<Emitted, 
         match lowered(module, number, &names, sets, options) {
             Ok(lowered) => {
                 lowered.print(&mut text);
+                widths.add(&lowered.function);
                 functions.push(Report {
                     name: names[number].clone(),
                     spilled: lowered.allocation.in_memory,
@@ -89,7 +98,12 @@ pub fn emit(module: &Module, sets: &Sets, options: &Options) -> Result<Emitted, 
             Err(reasons) => refused.extend(reasons),
         }
     }
+    text.push_str(&runtime::called(&text));
     text.push_str("    ENDSEC\n");
+    match data::data(&module.functions, &widths, options.big_endian) {
+        Ok(data) => text.push_str(&data),
+        Err(reasons) => refused.extend(reasons),
+    }
     match refused.is_empty() {
         true => Ok(Emitted { text, functions }),
         false => Err(refused),
@@ -113,7 +127,7 @@ fn lowered(
 ) -> Result<Lowered, Vec<Refused>> {
     let mut source = module.functions[number].clone();
     crate::prepare::prepare(&mut source, false);
-    let mut plain = select::select(module, &source, (number, names))?;
+    let mut plain = select::select(module, &source, (number, names), options.total)?;
     allocate::simplify(&mut plain);
     counted::count(&mut plain);
     flag::number(&mut plain);
@@ -206,6 +220,13 @@ impl Lowered {
         }
     }
 
+    fn is_late(&self, operation: &Operation) -> bool {
+        let locate = locate(&self.allocation);
+        let written = crate::mir::dependence::writes(operation).into_iter();
+        let mut storage = written.flat_map(locate);
+        storage.any(|at| Sc140::is_late(operation, at))
+    }
+
     fn block(
         &self,
         block: &crate::mir::Block<isa::sc140::Sc140>,
@@ -252,6 +273,16 @@ impl Lowered {
             }
             printer.set(&set, out);
         }
+        // What falls into the next block waits for its last moves.
+        let rows = block.operations.iter().zip(&block.cycles);
+        let mut rows = rows.filter(|(_, at)| **at == last);
+        let falls = block
+            .operations
+            .last()
+            .is_some_and(|last| last.branch().is_none());
+        if falls && rows.any(|(one, _)| self.is_late(one)) {
+            out.push_str("    nop\n");
+        }
         // A loop begins some sets behind what enables it.
         if let Some(cycle) = enabled {
             let missing = (cycle + loops::GAP).saturating_sub(last);
@@ -259,10 +290,4 @@ impl Lowered {
         }
         debug_assert!(block.operations.len() == block.cycles.len());
     }
-}
-
-/// The names of a module's functions in the text.
-#[must_use]
-pub fn symbol(name: &str) -> SmolStr {
-    format_smolstr!("_{name}")
 }

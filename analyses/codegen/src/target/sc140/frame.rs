@@ -5,9 +5,9 @@
 //! ```
 
 use super::code::{Allocation, FrameOffset, Function, Operand, Operation, operation};
+use super::machine::PRESERVED;
 use super::select::CALL;
-use crate::mir::Target;
-use isa::sc140::{File, Opcode, Reg, Sc140};
+use isa::sc140::{File, Opcode, Reg};
 
 /// The largest number that is added to a stack pointer by one instruction.
 const NEAR: i64 = 31;
@@ -37,10 +37,9 @@ impl Frame {
         }
         let spills = (bytes + 7) / 8 * 8;
         let bytes = spills + i64::from(allocation.spilled) + i64::from(function.outgoing);
-        let kept = Sc140::preserved();
         let used = |file: &File| {
             let used = allocation.used(function, *file);
-            used.iter().any(|register| kept.contains(register))
+            used.iter().any(|register| PRESERVED.contains(register))
         };
         Frame {
             bytes: (bytes + 7) / 8 * 8,

@@ -54,6 +54,13 @@ pub(super) fn pipeline(function: &mut Function, sets: &Sets) -> Vec<LoopReport> 
         let limits = pipeline::Limits::default();
         match expand::expand(function, block, sets, &limits) {
             Ok(made) => {
+                // What enabled the loop enables what is left of it.
+                let operations = function.blocks.iter_mut().flat_map(|one| &mut one.operations);
+                for setup in operations.filter(|one| one.mnemonic.opcode == Opcode::Dosetup) {
+                    if setup.sources == [Operand::Block(block)] {
+                        setup.sources = vec![Operand::Block(made.rest)];
+                    }
+                }
                 let [guard, epilogue] = [made.kernel - 2, made.kernel + 1];
                 enable(function, guard, made.kernel);
                 enable(function, epilogue, made.rest);
@@ -91,7 +98,7 @@ fn enable(function: &mut Function, block: u32, header: u32) {
 pub(super) fn settle(function: &mut Function) {
     let short = |function: &Function, header: u32| {
         let cycles = &function.blocks[header as usize].cycles;
-        cycles.last().is_some_and(|last| last + 1 <= SHORT)
+        cycles.last().is_some_and(|last| *last < SHORT)
     };
     for block in 0..function.blocks.len() {
         let mut at = 0;

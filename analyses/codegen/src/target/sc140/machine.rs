@@ -28,8 +28,9 @@ const TRUTH_SCRATCH: [Reg; 1] = [Reg::TRUTH];
 /// T as a number, on its way to its spill slot and back.
 const WORD: Reg = Reg::data(12);
 
-/// Registers that a callee leaves as they were.
-const PRESERVED: [Reg; 4] = [Reg::data(6), Reg::data(7), Reg::address(6), Reg::address(7)];
+/// Registers that a callee leaves as they were: the frame saves those that are used.
+pub(super) const PRESERVED: [Reg; 4] =
+    [Reg::data(6), Reg::data(7), Reg::address(6), Reg::address(7)];
 
 fn fixed(register: Reg) -> Operand {
     Operand::fixed(register)
@@ -192,9 +193,6 @@ impl Target for Sc140 {
     fn stays(_: &Function, register: Reg) -> bool {
         matches!(register.file, File::Data | File::Address)
     }
-    fn preserved() -> Vec<Reg> {
-        PRESERVED.to_vec()
-    }
     fn clobbered(_: &Function, _: &[Reg]) -> Vec<Reg> {
         let all = |file| (0..16).map(move |number| Reg::new(file, number));
         let mut out: Vec<Reg> = all(File::Data).chain(all(File::Address)).collect();
@@ -341,6 +339,18 @@ impl Scheduled for Sc140 {
             true => 2,
             false => 1,
         }
+    }
+    /// Address arithmetic writes a stage before moves do.
+    fn output_latency(from: &Operation, to: &Operation, register: Name) -> u32 {
+        let early = to.mnemonic.row().unit == Unit::Address && !code::moves(to, register);
+        match early && code::moves(from, register) {
+            true => 2,
+            false => 1,
+        }
+    }
+    fn is_late(operation: &Operation, storage: u32) -> bool {
+        let first = Sc140::index(Reg::address(0)) as u32;
+        is_move(operation.mnemonic.opcode) && (first..first + 16).contains(&storage)
     }
     fn share_cycle(from: &Operation, to: &Operation) -> bool {
         !is_store(from) && is_store(to)

@@ -2,6 +2,7 @@
 
 pub mod code;
 mod counted;
+mod data;
 pub mod emit;
 mod frame;
 mod loops;
@@ -9,4 +10,5 @@ pub mod machine;
 pub mod packer;
 mod print;
 pub mod read;
+mod runtime;
 mod select;

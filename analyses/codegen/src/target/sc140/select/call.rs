@@ -1,5 +1,5 @@
 //! Arguments, calls and returns by the conventions: the first two arguments by position, numbers in d0 and d1, addresses in r0
-//! and r1; the others on the stack below the caller's pointer, from higher to lower addresses, each in its own size. A number
+//! and r1; the others on the stack below the caller's pointer, from higher to lower addresses, each in its own size and in two bytes at least. A number
 //! comes back in d0, an address in r0.
 
 use super::super::code::{FrameOffset, Name, Operand, Reference, operation};
@@ -18,7 +18,7 @@ pub(in super::super) const CALL: i64 = 8;
 fn places(types: impl Iterator<Item = Type>) -> Vec<i64> {
     let mut below = 0i64;
     let place = |ty: Type| {
-        let size = i64::from(bytes(ty)).max(1);
+        let size = i64::from(bytes(ty)).max(2);
         below = (below + size + size - 1) / size * size;
         -below
     };
@@ -28,9 +28,7 @@ fn places(types: impl Iterator<Item = Type>) -> Vec<i64> {
 impl Selector<'_> {
     fn opcode(&mut self, ty: Type) -> Opcode {
         match ty {
-            Type::Bool => Opcode::MoveuB,
-            Type::I8 => Opcode::MoveB,
-            Type::I16 => Opcode::MoveW,
+            Type::Bool | Type::I8 | Type::I16 => Opcode::MoveW,
             Type::I32 | Type::Ptr(_) => Opcode::MoveL,
             ty => {
                 self.no_form("argument", ty);
@@ -61,8 +59,9 @@ impl Selector<'_> {
             }
             self.out.arrivals.push(None);
             let offset = Operand::Frame(FrameOffset::Argument(below[at - 2]));
-            let to = self.home(param);
-            self.append(operation(opcode, vec![to.into()], vec![offset]));
+            let raw = self.target(param);
+            self.append(operation(opcode, vec![raw.into()], vec![offset]));
+            self.settle(param, raw);
         }
     }
 
@@ -128,10 +127,6 @@ impl Selector<'_> {
                 address,
                 &[offset.into(), fixed(Reg::SP).into()],
             );
-            let opcode = match opcode {
-                Opcode::MoveuB => Opcode::MoveB,
-                opcode => opcode,
-            };
             let mut store = operation(
                 opcode,
                 vec![Operand::Address(Name::Virtual(address))],

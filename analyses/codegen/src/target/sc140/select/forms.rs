@@ -191,8 +191,10 @@ impl Forms {
     }
 
     fn forward(&mut self, function: &Function) {
-        for &value in &function.blocks[function.entry()].params {
-            self.natural[value] = false;
+        for (at, &value) in function.blocks[function.entry()].params.iter().enumerate() {
+            // Moves from memory extend what they load.
+            let loaded = at >= 2 && matches!(function.ty(value), Type::I16 | Type::I32);
+            self.natural[value] = loaded;
         }
         loop {
             let mut changed = false;
@@ -233,6 +235,11 @@ impl Forms {
         match &data.op {
             Op::Const(_) | Op::Undef | Op::Load(_) | Op::CallUnknown { .. } | Op::Call(_) => true,
             Op::Binary(Add | Sub, wrap) => wrap.no_signed && all(),
+            // Of factors of 16 bits it is exact.
+            Op::Binary(BinaryOp::Mul, _) => {
+                let wide = data.results.iter().all(|&to| function.ty(to) == Type::I32);
+                wide && data.args.iter().all(|&arg| short(function, arg).is_some())
+            }
             Op::Binary(And | Or | Xor, _) => all(),
             Op::Binary(
                 AddSaturateSigned | SubSaturateSigned | MulFractional | ShlSaturateSigned
@@ -267,6 +274,17 @@ pub(super) fn high_part(function: &Function, value: Value) -> Option<Value> {
         Op::Binary(BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, _)
     );
     (is_shift && by == 16 && function.ty(shift.args[0]) == Type::I32).then(|| shift.args[0])
+}
+
+/// The value of 16 bits that a number of 32 bits is, or a constant that 16 bits hold.
+pub(super) fn short(function: &Function, value: Value) -> Option<Value> {
+    if let Some(number) = function.int_constant(value) {
+        return (-0x8000..0x8000).contains(&number).then_some(value);
+    }
+    let data = function.defining(value)?;
+    let from = *data.args.first()?;
+    let extends = matches!(data.op, Op::Convert(Convert::SignExtend));
+    (extends && matches!(function.ty(from), Type::I8 | Type::I16)).then_some(from)
 }
 
 /// Returns true if the operation reads what stands above the operand's width.

@@ -4,10 +4,14 @@
 //! where these can't wrap. `iadd`, shifts and logic wrap in 40 bits, of which the low 32 are right.
 
 use super::super::code::{Operand, Virtual, operation};
+use super::super::runtime;
 use super::{Selector, forms};
 use crate::select::{Guard, Select};
 use ir::{BinaryOp, Convert, IntCondition, Op, Type, UnaryOp, Value, ValueDef, Wrap};
-use isa::sc140::Opcode;
+use isa::sc140::{Opcode, Reg};
+
+/// Places of a saturating shift that are sums of a number with itself.
+const DOUBLINGS: i64 = 3;
 
 impl Selector<'_> {
     /// Finds products that are parts of sums: read once, in their own block.
@@ -51,15 +55,8 @@ impl Selector<'_> {
         }
     }
 
-    /// The value of 16 bits that a number of 32 bits is, or a constant that 16 bits hold.
     fn short(&self, value: Value) -> Option<Value> {
-        if let Some(number) = self.number(value) {
-            return (-0x8000..0x8000).contains(&number).then_some(value);
-        }
-        let data = self.source.defining(value)?;
-        let from = *data.args.first()?;
-        let extends = matches!(data.op, Op::Convert(Convert::SignExtend));
-        (extends && self.ty(from).bits() <= 16 && self.ty(from).is_int()).then_some(from)
+        forms::short(self.source, value)
     }
     /// A number of 16 bits in the low half of a register.
     fn low(&mut self, value: Value) -> Virtual {
@@ -130,15 +127,7 @@ impl Selector<'_> {
 
     /// The places by which a number can go left.
     fn normalize(&mut self, from: Virtual, ty: Type, result: Value) {
-        let places = self.data();
-        self.put(Opcode::Clb, places, &[from.into()]);
-        let raw = self.data();
-        self.copy(raw, places);
-        self.put(Opcode::Neg, raw, &[]);
-        let above = 32 - i64::from(ty.bits());
-        if above > 0 {
-            self.put(Opcode::Sub, raw, &[above.into()]);
-        }
+        let raw = self.room(from, ty);
         let flag = self.flag();
         self.put(Opcode::Tsteq, flag, &[from.into()]);
         self.put_under(Guard::of(flag), Opcode::Clr, raw, &[]);
@@ -157,24 +146,12 @@ impl Selector<'_> {
         let most = (1i64 << (ty.bits() - 1)) - 1;
         self.copy(to, raw);
         for (limit, above) in [(most, true), (-most - 1, false)] {
-            let flag = self.flag();
             let against = if above { limit } else { limit - 1 };
-            let sources: [Operand; 2] = match against {
-                -0x8000..=0x7fff => [against.into(), to.into()],
-                _ => {
-                    let with = self.constant(against);
-                    [with.into(), to.into()]
-                }
-            };
-            let opcode = match sources[0] {
-                Operand::Number(_) => Opcode::CmpgtW,
-                _ => Opcode::Cmpgt,
-            };
-            self.put(opcode, flag, &sources);
+            let guard = self.greater(to, against);
             let with = self.constant(limit);
             let guard = Guard {
-                register: flag,
                 holds: above,
+                ..guard
             };
             self.put_under(guard, Opcode::Tfr, to, &[with.into()]);
         }
@@ -211,8 +188,9 @@ impl Selector<'_> {
                     let left = op == ShlSaturateSigned;
                     self.saturating_shift(args[0], if left { places } else { -places }, result);
                 }
-                None => self.no_form(&name(), ty),
+                None => self.variable_shift(op == ShlSaturateSigned, args, result),
             },
+            BinaryOp::DivFractional if ty == Type::I16 => self.fractional_quotient(args, result),
             BinaryOp::DivUnsigned
             | BinaryOp::RemUnsigned
             | BinaryOp::DivSigned
@@ -344,42 +322,82 @@ impl Selector<'_> {
 
     fn shift(&mut self, op: BinaryOp, args: [Value; 2], result: Value) {
         let ty = self.ty(result);
-        let mut from = self.integer(args[0]);
-        if op == BinaryOp::ShrUnsigned {
-            let plain = self.data();
-            self.zero_extend(plain, from, ty);
-            from = plain;
-        }
+        let from = self.integer(args[0]);
         let raw = self.target(result);
-        let opcode = match op {
-            BinaryOp::Shl => Opcode::Asll,
-            BinaryOp::ShrSigned => Opcode::Asrr,
-            _ => Opcode::Lsrr,
-        };
-        match self.number(args[1]) {
-            Some(0) => self.copy(raw, from),
-            Some(16) => {
-                let opcode = match op {
-                    BinaryOp::Shl => Opcode::Aslw,
-                    BinaryOp::ShrSigned => Opcode::Asrw,
-                    _ => Opcode::Lsrw,
-                };
-                self.put(opcode, raw, &[from.into()]);
+        let bits = i64::from(ty.bits());
+        let logical = op == BinaryOp::ShrUnsigned;
+        match (self.number(args[1]), op) {
+            (Some(0), _) => self.copy(raw, from),
+            (Some(16), BinaryOp::Shl) => self.put(Opcode::Aslw, raw, &[from.into()]),
+            (Some(16), BinaryOp::ShrSigned) => self.put(Opcode::Asrw, raw, &[from.into()]),
+            (Some(places), _) if logical && (1..bits).contains(&places) => {
+                self.field(raw, from, bits - places, places);
             }
-            Some(places @ 1..=31) => {
+            (Some(places @ 1..=31), _) if !logical => {
+                let opcode = match op {
+                    BinaryOp::Shl => Opcode::Asll,
+                    _ => Opcode::Asrr,
+                };
                 let made = self.copied(from);
                 self.put(opcode, made, &[places.into()]);
                 self.copy(raw, made);
             }
-            Some(_) => return self.no_form("shift beyond the width", ty),
-            None => {
-                let places = self.integer(args[1]);
+            // By the width or more.
+            (Some(_), BinaryOp::ShrSigned) => {
                 let made = self.copied(from);
+                self.put(Opcode::Asrr, made, &[31.into()]);
+                self.copy(raw, made);
+            }
+            (Some(_), _) => self.put(Opcode::Clr, raw, &[]),
+            (None, _) => {
+                let (places, beyond) = self.places(args[1], bits);
+                let made = self.copied(from);
+                let opcode = match op {
+                    BinaryOp::Shl => Opcode::Asll,
+                    _ => Opcode::Asrr,
+                };
                 self.put(opcode, made, &[places.into()]);
+                if logical {
+                    // The sign's copies go: as many bits stay as the width has beside the places.
+                    let (all, one) = (self.constant(bits), self.constant(1));
+                    let left = self.data();
+                    self.put(Opcode::Sub, left, &[places.into(), all.into()]);
+                    let mask = self.copied(one);
+                    self.put(Opcode::Asll, mask, &[left.into()]);
+                    self.put(Opcode::IaddncW, mask, &[(-1).into()]);
+                    self.put(Opcode::And, made, &[mask.into()]);
+                }
+                if let Some(beyond) = beyond.filter(|_| op != BinaryOp::ShrSigned) {
+                    self.put_under(beyond, Opcode::Clr, made, &[]);
+                }
                 self.copy(raw, made);
             }
         }
         self.settle(result, raw);
+    }
+
+    /// A number of places that is no constant, and the guard that holds where it is not below the width: the number is less
+    /// than that then. Without a guard the program promises that it is below.
+    fn places(&mut self, arg: Value, bits: i64) -> (Virtual, Option<Guard>) {
+        let given = self.integer(arg);
+        if !self.total {
+            return (given, None);
+        }
+        let most = self.constant(bits - 1);
+        let flag = self.flag();
+        self.put(Opcode::Cmphi, flag, &[most.into(), given.into()]);
+        let places = self.copied(given);
+        self.put_under(Guard::of(flag), Opcode::Tfr, places, &[most.into()]);
+        (places, Some(Guard::of(flag)))
+    }
+
+    /// Bits of a number, without a sign.
+    fn field(&mut self, to: Virtual, from: Virtual, width: i64, offset: i64) {
+        self.put(
+            Opcode::Extractu,
+            to,
+            &[width.into(), offset.into(), from.into()],
+        );
     }
 
     fn extreme(&mut self, op: BinaryOp, args: [Value; 2], result: Value) {
@@ -452,89 +470,196 @@ impl Selector<'_> {
             let to = self.home(result);
             return self.copy(to, made);
         }
-        // A number of 32 bits keeps all its bits for 8 places; what is clamped stays clamped.
-        let mut left = places.min(bits);
-        let step = 40 - bits;
-        let mut raw = self.copied(from);
-        while left > 0 {
-            let by = left.min(step).min(16);
-            self.put(Opcode::Asll, raw, &[by.into()]);
-            left -= by;
-            if left > 0 {
-                match ty {
-                    Type::I32 => self.put(Opcode::SatL, raw, &[]),
-                    _ => break,
-                }
+        // What a register may lose on its way through memory is never read: the shifted number counts where it fits.
+        if places <= DOUBLINGS && ty == Type::I32 {
+            let mut raw = from;
+            for _ in 0..places {
+                let twice = self.data();
+                self.put(Opcode::Add, twice, &[raw.into(), raw.into()]);
+                raw = twice;
             }
-        }
-        if ty != Type::I32 && left > 0 {
-            self.no_form("saturating shift by so many places", ty);
-        }
-        if ty == Type::I32 {
-            self.put(Opcode::SatL, raw, &[]);
             let to = self.home(result);
             return self.copy(to, raw);
         }
-        raw = self.copied(raw);
-        self.clamped(raw, result);
+        let places = places.min(bits - 1);
+        let shifted = self.copied(from);
+        self.put(Opcode::Asll, shifted, &[places.into()]);
+        let most = (1i64 << (bits - 1)) - 1;
+        let [above, below] = [(most, true), (-most - 1, false)].map(|(limit, above)| {
+            let fitting = limit >> places;
+            (limit, fitting - i64::from(!above), above)
+        });
+        for (limit, against, holds) in [above, below] {
+            let guard = self.greater(from, against);
+            let with = self.constant(limit);
+            self.put_under(
+                Guard { holds, ..guard },
+                Opcode::Tfr,
+                shifted,
+                &[with.into()],
+            );
+        }
+        let to = self.home(result);
+        self.copy(to, shifted);
     }
 
-    /// By a power of two.
+    /// The guard that holds where a register is greater than a number.
+    fn greater(&mut self, from: Virtual, number: i64) -> Guard {
+        let flag = self.flag();
+        match number {
+            -0x8000..=0x7fff => self.put(Opcode::CmpgtW, flag, &[number.into(), from.into()]),
+            _ => {
+                let with = self.constant(number);
+                self.put(Opcode::Cmpgt, flag, &[with.into(), from.into()]);
+            }
+        }
+        Guard::of(flag)
+    }
+
+    /// A saturating shift by a signed number of places.
+    fn variable_shift(&mut self, left: bool, args: [Value; 2], result: Value) {
+        let ty = self.ty(result);
+        let most = i64::from(ty.bits()) - 1;
+        let [from, given] = args.map(|arg| self.integer(arg));
+        let places = self.copied(given);
+        for (limit, above) in [(most, true), (-most, false)] {
+            let guard = self.greater(places, if above { limit } else { limit - 1 });
+            let with = self.constant(limit);
+            let guard = Guard {
+                holds: above,
+                ..guard
+            };
+            self.put_under(guard, Opcode::Tfr, places, &[with.into()]);
+        }
+        if !left {
+            self.put(Opcode::Neg, places, &[]);
+        }
+        let shifted = self.copied(from);
+        self.put(Opcode::Asll, shifted, &[places.into()]);
+        // Beyond the copies of the sign it is the limit that has the sign.
+        let limit = self.copied(from);
+        self.put(Opcode::Asrr, limit, &[31.into()]);
+        let positive = self.constant((1 << most) - 1);
+        self.put(Opcode::Eor, limit, &[positive.into()]);
+        let room = self.room(from, ty);
+        let flag = self.flag();
+        self.put(Opcode::Cmpgt, flag, &[room.into(), places.into()]);
+        self.put_under(Guard::of(flag), Opcode::Tfr, shifted, &[limit.into()]);
+        let flag = self.flag();
+        self.put(Opcode::Tsteq, flag, &[from.into()]);
+        self.put_under(Guard::of(flag), Opcode::Clr, shifted, &[]);
+        let to = self.home(result);
+        self.copy(to, shifted);
+    }
+
+    /// The copies of a number's sign; something of zero.
+    fn room(&mut self, from: Virtual, ty: Type) -> Virtual {
+        let places = self.data();
+        self.put(Opcode::Clb, places, &[from.into()]);
+        self.put(Opcode::Neg, places, &[]);
+        let above = 32 - i64::from(ty.bits());
+        if above > 0 {
+            self.put(Opcode::Sub, places, &[above.into()]);
+        }
+        places
+    }
+
+    /// The quotient and the remainder by a routine.
+    fn divided(&mut self, routine: &str, pair: [Virtual; 2]) -> [Virtual; 2] {
+        self.out.calls = true;
+        let registers = [Reg::data(0), Reg::data(1)];
+        let mut sources = vec![Operand::Symbol(routine.into())];
+        for (register, from) in registers.into_iter().zip(pair) {
+            let to = Operand::fixed(register);
+            self.append(operation(Opcode::Tfr, vec![to.clone()], vec![from.into()]));
+            sources.push(to);
+        }
+        self.append(operation(Opcode::Jsr, Vec::new(), sources));
+        self.forget();
+        registers.map(|register| {
+            let to = self.data();
+            self.put(Opcode::Tfr, to, &[Operand::fixed(register)]);
+            to
+        })
+    }
+
+    /// The quotient of fractions of 16 bits, saturated.
+    fn fractional_quotient(&mut self, args: [Value; 2], result: Value) {
+        let [from, by] = args.map(|arg| self.integer(arg));
+        let dividend = self.copied(from);
+        self.put(Opcode::Asll, dividend, &[15.into()]);
+        let [whole, _] = self.divided(runtime::SIGNED, [dividend, by]);
+        self.clamped(whole, result);
+        let to = self.home(result);
+        let limit = self.copied(from);
+        self.put(Opcode::Asrr, limit, &[31.into()]);
+        let positive = self.constant(0x7fff);
+        self.put(Opcode::Eor, limit, &[positive.into()]);
+        let flag = self.flag();
+        self.put(Opcode::Tsteq, flag, &[by.into()]);
+        self.put_under(Guard::of(flag), Opcode::Tfr, to, &[limit.into()]);
+    }
+
+    /// By a power of two, or by a routine.
     fn quotient(&mut self, op: BinaryOp, args: [Value; 2], result: Value) {
         let ty = self.ty(result);
-        let name = crate::select::name(&Op::Binary(op, Wrap::MAY));
+        let signed = matches!(op, BinaryOp::DivSigned | BinaryOp::RemSigned);
         let mask = match ty {
             Type::I8 => 0xff,
             Type::I16 => 0xffff,
             _ => 0xffff_ffff,
         };
         let by = self.number(args[1]).map(|by| by & mask);
-        let Some(places) = by
+        let divides = matches!(op, BinaryOp::DivSigned | BinaryOp::DivUnsigned);
+        let places = by
             .filter(|by| by.count_ones() == 1)
             .map(|by| i64::from(by.trailing_zeros()))
-        else {
-            return self.no_form(&name, ty);
+            .filter(|&places| places <= 30 && !(signed && places == i64::from(ty.bits()) - 1));
+        let Some(places) = places else {
+            let mut pair = args.map(|arg| self.integer(arg));
+            if !signed && ty != Type::I32 {
+                pair = pair.map(|from| {
+                    let plain = self.data();
+                    self.zero_extend(plain, from, ty);
+                    plain
+                });
+            }
+            let routine = if signed {
+                runtime::SIGNED
+            } else {
+                runtime::UNSIGNED
+            };
+            let [whole, rest] = self.divided(routine, pair);
+            let raw = self.target(result);
+            self.copy(raw, if divides { whole } else { rest });
+            return self.settle(result, raw);
         };
-        let signed = matches!(op, BinaryOp::DivSigned | BinaryOp::RemSigned);
-        if places > 30 || signed && places == i64::from(ty.bits()) - 1 {
-            return self.no_form(&name, ty);
-        }
         let from = self.integer(args[0]);
         let raw = self.target(result);
-        let plain = match signed {
-            true => from,
-            false => {
-                let plain = self.data();
-                self.zero_extend(plain, from, ty);
-                plain
-            }
-        };
-        let mut up = plain;
-        if signed && places > 0 {
-            // Towards zero: what is below it is raised by the divisor less one.
-            let sign = self.copied(plain);
-            self.put(Opcode::Asrr, sign, &[31.into()]);
-            let low = self.constant((1 << places) - 1);
-            self.put(Opcode::And, sign, &[low.into()]);
-            self.put(Opcode::Iadd, sign, &[plain.into()]);
-            up = sign;
-        }
-        let whole = self.copied(up);
-        if places > 0 {
-            let shift = if signed { Opcode::Asrr } else { Opcode::Lsrr };
-            self.put(shift, whole, &[places.into()]);
-        }
-        match op {
-            BinaryOp::DivSigned | BinaryOp::DivUnsigned => self.copy(raw, whole),
-            _ => {
-                // What the quotient leaves.
-                if places > 0 {
+        let bits = i64::from(ty.bits());
+        match (signed, divides, places) {
+            (_, true, 0) => self.copy(raw, from),
+            (_, false, 0) => self.put(Opcode::Clr, raw, &[]),
+            (false, true, _) => self.field(raw, from, bits - places, places),
+            (false, false, _) => self.field(raw, from, places, 0),
+            (true, ..) => {
+                // Towards zero: what is below it is raised by the divisor less one.
+                let whole = self.copied(from);
+                self.put(Opcode::Asrr, whole, &[31.into()]);
+                let low = self.constant((1 << places) - 1);
+                self.put(Opcode::And, whole, &[low.into()]);
+                self.put(Opcode::Iadd, whole, &[from.into()]);
+                self.put(Opcode::Asrr, whole, &[places.into()]);
+                if divides {
+                    self.copy(raw, whole);
+                } else {
+                    // What the quotient leaves.
                     self.put(Opcode::Asll, whole, &[places.into()]);
+                    let left = self.data();
+                    self.put(Opcode::Not, left, &[from.into()]);
+                    self.put(Opcode::Iadd, left, &[whole.into()]);
+                    self.put(Opcode::Not, raw, &[left.into()]);
                 }
-                let left = self.data();
-                self.put(Opcode::Not, left, &[plain.into()]);
-                self.put(Opcode::Iadd, left, &[whole.into()]);
-                self.put(Opcode::Not, raw, &[left.into()]);
             }
         }
         self.settle(result, raw);

@@ -51,6 +51,8 @@ pub(super) struct Selector<'m> {
     local: FxHashMap<(File, i64), Virtual>,
     slots: FxHashMap<ir::Inst, u32>,
     refused: Vec<Refused>,
+    /// What the IR leaves open has the reference interpreter's values.
+    total: bool,
 }
 
 /// The function in machine operations. The pair: its number in the module, and the names of the module's functions.
@@ -61,6 +63,7 @@ pub(super) fn select(
     module: &ir::Module,
     source: &ir::Function,
     (number, names): (usize, &[SmolStr]),
+    total: bool,
 ) -> Result<Function, Vec<Refused>> {
     let mut selector = Selector {
         module,
@@ -74,6 +77,7 @@ pub(super) fn select(
         local: FxHashMap::default(),
         slots: FxHashMap::default(),
         refused: Vec::new(),
+        total,
         flow: Flow::new(source, names[number].clone()),
     };
     selector.fuse();

@@ -1,0 +1,113 @@
+//! Loops of codecs as SC140 code: what they compute, and in how many cycles an iteration.
+#![allow(clippy::disallowed_methods)]
+
+#[path = "support/sc140.rs"]
+mod sc140;
+
+use lockstep_codegen::machine;
+use lockstep_codegen::target::sc140::emit::{Emitted, Options, emit};
+use oracle::interp::{Buffer, Launch, run};
+use sc140::{module_of, simulated};
+use simulate::sc140::Arg;
+
+/// An argument: a number, or the address of a buffer of numbers of 16 or 32 bits.
+#[derive(Clone, Debug)]
+enum Given {
+    Short(i16),
+    Int(i32),
+    Shorts(Vec<i16>),
+    Ints(Vec<i32>),
+}
+
+/// Deterministic numbers.
+fn numbers(seed: u32, count: usize) -> Vec<i16> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12_345);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 16) as i16
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Emits the function, and holds the simulator's memory and result against the interpreter's; returns the cycles.
+fn judge(text: &str, name: &str, given: &[Given], pipeline: bool) -> (Emitted, u64) {
+    let module = module_of(text, name);
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let options = Options {
+        pipeline,
+        big_endian: false,
+        ..Options::default()
+    };
+    let emitted = emit(&module, sets, &options).unwrap_or_else(|reasons| panic!("{reasons:?}"));
+    let mut launch = Launch::new(1);
+    launch.warp_size = 1;
+    let (mut buffers, mut arguments) = (Vec::new(), Vec::new());
+    for argument in given {
+        let bytes: Vec<u8> = match argument {
+            Given::Shorts(all) => all.iter().flat_map(|one| one.to_le_bytes()).collect(),
+            Given::Ints(all) => all.iter().flat_map(|one| one.to_le_bytes()).collect(),
+            Given::Short(number) => {
+                arguments.push(Some(Arg::Word(*number)));
+                let bits = i64::from(*number) as u64;
+                launch.parameters.push(oracle::interp::Argument::Bits(bits));
+                continue;
+            }
+            Given::Int(number) => {
+                arguments.push(Some(Arg::Long(*number)));
+                let bits = i64::from(*number) as u64;
+                launch.parameters.push(oracle::interp::Argument::Bits(bits));
+                continue;
+            }
+        };
+        let pointer = oracle::interp::Argument::Pointer {
+            buffer: buffers.len(),
+            offset: 0,
+        };
+        launch.parameters.push(pointer);
+        launch.buffers.push(Buffer::global(bytes.clone()));
+        buffers.push(bytes);
+        arguments.push(None);
+    }
+    let expected = run(&module, &launch);
+    assert_eq!(expected.error, None);
+    let told = || format!("{text}\n{}", emitted.text);
+    let found = simulated(&emitted.text, &format!("_{name}"), &buffers, &arguments);
+    let (outcome, left) = found.unwrap_or_else(|fault| panic!("{fault}\n{}", told()));
+    for (left, after) in left.iter().zip(&expected.buffers) {
+        assert!(*left == after.bytes, "{}", told());
+    }
+    if let Some(wanted) = expected.returned.first() {
+        assert_eq!(outcome.data[0] as i32, wanted[0] as i32, "{}", told());
+    }
+    let cycles = outcome.cycles.total();
+    (emitted, cycles)
+}
+
+const DOT: &str = "
+int dot(const short *a, const short *b, int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++) s += a[i] * b[i];
+    return s;
+}";
+
+#[test]
+fn a_sum_of_products_takes_one_cycle_an_iteration() {
+    for n in [1, 2, 3, 4, 7, 16, 64, 65] {
+        let given = [
+            Given::Shorts(numbers(1, 80)),
+            Given::Shorts(numbers(2, 80)),
+            Given::Int(n),
+        ];
+        for pipeline in [false, true] {
+            let (emitted, cycles) = judge(DOT, "dot", &given, pipeline);
+            println!(
+                "{n} {pipeline}: {cycles} cycles, {:?}",
+                emitted.functions[0].loops
+            );
+            if n == 64 && pipeline {
+                println!("{}", emitted.text);
+            }
+        }
+    }
+}
