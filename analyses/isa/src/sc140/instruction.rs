@@ -238,14 +238,20 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// An instruction of these operands, in the form that takes so many and begins with a number as they do.
+    /// An instruction of these operands, in the form that takes so many and begins with the kind of operand that they
+    /// begin with: a number, a label or another.
     #[must_use]
     pub fn new(mnemonic: Mnemonic, operands: Vec<Operand>) -> Instruction {
-        let begins = matches!(operands.first(), Some(Operand::Number(_)));
         let row = mnemonic.row();
         let fits = |form: &str| {
             let count = form.split(',').filter(|part| !part.is_empty()).count();
-            count == operands.len() && (form.starts_with('#') == begins || form == "source,target")
+            let begins = match operands.first() {
+                _ if form == "source,target" => true,
+                Some(Operand::Number(_)) => form.starts_with('#'),
+                Some(Operand::Label(_)) => form == "label",
+                _ => !form.starts_with('#') && form != "label",
+            };
+            count == operands.len() && begins
         };
         let found = row.operands.split("; ").position(fits);
         let form = found.unwrap_or(row.targets.len().max(1)) as u8;

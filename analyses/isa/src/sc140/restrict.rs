@@ -17,8 +17,12 @@ pub enum Misfit {
     Register { register: Reg },
     #[error("{value} is not in {least} to {most}")]
     Range { value: i64, least: i64, most: i64 },
-    #[error("{target} is not four above {source_register}, in one half of the registers")]
-    FourApart { source_register: Reg, target: Reg },
+    #[error("{target} is not {distance} above {first}, in one half of the registers")]
+    Apart {
+        first: Reg,
+        target: Reg,
+        distance: u8,
+    },
     #[error("{first} and {second} are no even register and the next")]
     Pair { first: Reg, second: Reg },
     #[error("{count} registers begin with one whose number {count} divides, and follow each other")]
@@ -33,14 +37,14 @@ impl Misfit {
     /// Returns true if a source says so; the others follow from observations.
     #[must_use]
     pub const fn is_certain(self) -> bool {
-        !matches!(self, Misfit::FourApart { .. } | Misfit::Aligned { .. })
+        !matches!(self, Misfit::Apart { .. } | Misfit::Aligned { .. })
     }
 }
 
 impl Instruction {
-    /// An operand that the opcode does not take.
+    /// An operand that the opcode does not take. `distance`: between the registers of a maximum or minimum; 0: any two.
     #[must_use]
-    pub fn misfit(&self) -> Option<Misfit> {
+    pub fn misfit(&self, distance: u8) -> Option<Misfit> {
         let row = self.row();
         let Some(form) = row
             .operands
@@ -57,7 +61,7 @@ impl Instruction {
         if self.operands.len() != parts.by_ref().count() {
             return Some(Misfit::Form);
         }
-        found.or_else(|| self.together().err())
+        found.or_else(|| self.together(distance).err())
     }
 
     fn part(&self, part: &str, operand: &Operand) -> Result<(), Misfit> {
@@ -176,16 +180,21 @@ impl Instruction {
     }
 
     /// Operands that fit one by one, and not each other.
-    fn together(&self) -> Result<(), Misfit> {
+    fn together(&self, distance: u8) -> Result<(), Misfit> {
         use Opcode::{Adc, Max, Maxm, Min, Sbc};
         let [Operand::Register(first, _), Operand::Register(second, _)] = self.operands[..] else {
             return Ok(());
         };
         match self.mnemonic.opcode {
-            Max | Min | Maxm if second.number != first.number + 4 || first.number % 8 >= 4 => {
-                Err(Misfit::FourApart {
-                    source_register: first,
+            Max | Min | Maxm
+                if distance > 0
+                    && (second.number != first.number + distance
+                        || first.number / 8 != second.number / 8) =>
+            {
+                Err(Misfit::Apart {
+                    first,
                     target: second,
+                    distance,
                 })
             }
             Adc | Sbc if first.number % 2 != 0 || second.number != first.number + 1 => {

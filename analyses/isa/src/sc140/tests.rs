@@ -124,7 +124,7 @@ fn moves_read_addresses_early_and_write_by_the_bus() {
             at(0, Step::None),
         ],
     );
-    assert_eq!(store.misfit(), None);
+    assert_eq!(store.misfit(4), None);
     assert_eq!(reads(&store), "d4 d5 d6 d7 r0");
     let memory = store.effects().memory.expect("an access");
     assert_eq!((memory.access, memory.bytes), (Access::Store, 8));
@@ -146,34 +146,36 @@ fn operands_that_do_not_fit_are_told() {
         "clr d15",
         "suba r1 r1",
     ] {
-        assert_eq!(of(right).misfit(), None, "{right}");
+        assert_eq!(of(right).misfit(4), None, "{right}");
     }
-    let four = |source_register, target| Misfit::FourApart {
-        source_register,
+    let four = |first, target| Misfit::Apart {
+        first,
         target,
+        distance: 4,
     };
+    assert_eq!(of("max d4 d8").misfit(0), None);
     assert_eq!(
-        of("max d4 d8").misfit(),
+        of("max d4 d8").misfit(4),
         Some(four(Reg::data(4), Reg::data(8)))
     );
     assert_eq!(
-        of("adc d1 d2").misfit(),
+        of("adc d1 d2").misfit(4),
         Some(Misfit::Pair {
             first: Reg::data(1),
             second: Reg::data(2)
         })
     );
     assert_eq!(
-        of("add #32 d0").misfit(),
+        of("add #32 d0").misfit(4),
         Some(Misfit::Range {
             value: 32,
             least: 0,
             most: 31
         })
     );
-    assert_eq!(of("add d0 d1").misfit(), Some(Misfit::Form));
+    assert_eq!(of("add d0 d1").misfit(4), Some(Misfit::Form));
     assert_eq!(
-        of("add d0 r1 d2").misfit(),
+        of("add d0 r1 d2").misfit(4),
         Some(Misfit::Register {
             register: Reg::address(1)
         })
@@ -182,7 +184,7 @@ fn operands_that_do_not_fit_are_told() {
         let mut load = of("move.2f d0:d1");
         load.operands = of(text).operands;
         load.operands.insert(0, at(0, Step::Up));
-        Instruction::new(load.mnemonic, load.operands).misfit()
+        Instruction::new(load.mnemonic, load.operands).misfit(4)
     };
     assert_eq!(pair("move.2f d2:d3"), None);
     assert_eq!(pair("move.2f d1:d2"), Some(Misfit::Aligned { count: 2 }));
@@ -192,7 +194,7 @@ fn operands_that_do_not_fit_are_told() {
             index,
         });
         let target = Operand::register(Reg::data(0));
-        Instruction::new(Mnemonic::of("move.w").expect("it"), vec![place, target]).misfit()
+        Instruction::new(Mnemonic::of("move.w").expect("it"), vec![place, target]).misfit(4)
     };
     assert_eq!(indexed(Reg::address(7)), None);
     let wrong = Reg::new(File::Offset, 1);

@@ -1,14 +1,22 @@
-//! StarCore SC140: assembly as instructions of the table, and code of C functions.
+//! StarCore SC140: its assembly as instructions of the table, the rules of its execution sets and their places among the
+//! fetches, what fits one set, pieces of code in fewer sets, and code of C functions.
 
+pub mod capacity;
+pub mod check;
 pub mod code;
 mod counted;
 mod data;
+mod demands;
 pub mod emit;
 mod frame;
+pub mod latency;
+pub mod layout;
+pub mod listing;
 mod loops;
 pub mod machine;
 pub mod packer;
 mod print;
 pub mod read;
+pub mod repack;
 mod runtime;
 mod select;
