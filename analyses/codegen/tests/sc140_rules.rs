@@ -89,7 +89,11 @@ fn five_functions_that_run_break_no_rule() {
 fn doubled(text: &str, span: Span) -> String {
     let (start, end) = (span.start as usize, span.end as usize);
     let member = &text[start..end];
-    format!("{}[\n {member}\n {member}\n ]{}", &text[..start], &text[end..])
+    format!(
+        "{}[\n {member}\n {member}\n ]{}",
+        &text[..start],
+        &text[end..]
+    )
 }
 
 #[test]

@@ -211,7 +211,8 @@ impl Instruction {
         }
     }
 
-    /// Sums of the address units obey the register's modifier.
+    /// Sums of the address units obey the register's modifier. The vendor's compiler keeps those apart from a write of `mctl`,
+    /// too, whose target may be the base of a buffer.
     fn modifies(&self, out: &mut Effects) {
         use Opcode::{Adda, Addl1a, Addl2a, Deca, Inca, Suba};
         if matches!(
@@ -226,6 +227,11 @@ impl Instruction {
             let registers = modified.map(Operand::registers).unwrap_or_default();
             for (register, _) in registers {
                 out.modify(register);
+            }
+            let target = self.operands.last().map(Operand::registers);
+            let is_base = |(register, _): &(Reg, Part)| register.is_high();
+            if out.modified.is_empty() && target.unwrap_or_default().iter().any(is_base) {
+                out.read(Reg::MCTL, ReadStage::Address);
             }
         }
     }

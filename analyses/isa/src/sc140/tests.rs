@@ -99,6 +99,7 @@ fn arithmetic_reads_its_target_where_the_form_says_so() {
     assert_eq!(reads(&of("and #3 d0 d1")), "d0");
     assert_eq!(of("and #3 d0.l").unit(), Unit::Mask);
     assert_eq!(reads(&of("adda r0 sp")), "r0 sp");
+    assert_eq!(reads(&of("adda r0 r9")), "r0 r9 mctl");
     assert_eq!(writes(&of("adda #5 r3")), "r3");
     assert_eq!(of("adda #5 r3").effects().modified, [Reg::address(3)]);
     assert_eq!(of("adda #5 r9").effects().modified, []);
