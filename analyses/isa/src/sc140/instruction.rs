@@ -253,12 +253,28 @@ impl Instruction {
             };
             count == operands.len() && begins
         };
-        let found = row.operands.split("; ").position(fits);
-        let form = found.unwrap_or(row.targets.len().max(1)) as u8;
-        Instruction {
-            mnemonic: mnemonic.in_form(form),
+        let none = row.targets.len().max(1) as u8;
+        let fitting: Vec<u8> = (0..)
+            .zip(row.operands.split("; "))
+            .filter(|(_, form)| fits(form))
+            .map(|(form, _)| form)
+            .collect();
+        let first = fitting.first().copied().unwrap_or(none);
+        let mut instruction = Instruction {
+            mnemonic: mnemonic.in_form(first),
             operands,
+        };
+        // Of several forms the one whose range holds the number.
+        for form in fitting.into_iter().skip(1) {
+            if instruction.misfit(0).is_none() {
+                return instruction;
+            }
+            instruction.mnemonic = mnemonic.in_form(form);
         }
+        if instruction.misfit(0).is_some() {
+            instruction.mnemonic = mnemonic.in_form(first);
+        }
+        instruction
     }
     #[must_use]
     pub fn row(&self) -> &'static Row {

@@ -145,6 +145,7 @@ fn operands_that_do_not_fit_are_told() {
         "push d6",
         "bmset #3 sr.h",
         "clr d15",
+        "cmpgt.w #500 d0",
         "suba r1 r1",
     ] {
         assert_eq!(of(right).misfit(4), None, "{right}");

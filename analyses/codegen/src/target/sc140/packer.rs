@@ -1,0 +1,434 @@
+//! What issues in one set: units, words with the prefix, destinations, uses of sources, groups of conditions.
+//!
+//! ```text
+//! mac d0,d8,d4 and move.4f (r0)+,d0:d1:d2:d3     2 of 6 instructions, 1 of 4 data units, 1 of 2 address units,
+//!                                                2 words and 2 of the prefix, as d8 is a high register
+//! ```
+//!
+//! A demand is a sum, so that an instruction is taken out as it was put in. Where the words of an instruction or a prefix
+//! are known by bounds only, the most is taken: what fits here breaks no rule of a set. Distances between sets are those of
+//! [`super::latency`]. Works on instructions of the table; a code generator gives the registers of its own for theirs.
+
+use super::capacity::Capacity;
+use crate::mir::packer::Packer;
+use isa::sc140::{Condition, Effects, File, Instruction, Opcode, Reg, StackHalf, Unit};
+
+/// What an instruction asks of its set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asked {
+    pub unit: Option<Unit>,
+    pub words: u8,
+    /// A register of it may need the bit that a prefix of two words holds.
+    pub high: bool,
+    /// A condition is written for it; `ifa` is none.
+    pub condition: Condition,
+    /// It bears the mark of a loop.
+    pub marks: bool,
+    pub flows: bool,
+    pub stack: Option<(bool, Option<StackHalf>)>,
+    /// Keys of what is counted by register, each once an occurrence.
+    counted: Vec<Key>,
+}
+
+/// A register and what is counted of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
+struct Key {
+    register: u32,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
+enum Counts {
+    #[default]
+    Uses,
+    Writes,
+    WritesIfTrue,
+    WritesIfFalse,
+}
+
+/// A number of its own for each register of the processor.
+#[must_use]
+pub fn number(register: Reg) -> u32 {
+    (register.file as u32) << 8 | u32::from(register.number)
+}
+
+impl Asked {
+    /// What an instruction asks for, with the processor's registers.
+    #[must_use]
+    pub fn of(instruction: &Instruction) -> Asked {
+        Asked::with(
+            instruction,
+            &instruction.effects(),
+            &number,
+            instruction.has_high_register(),
+        )
+    }
+
+    /// The same with the numbers of other registers in the place of its own, as `named` gives them. `high`: one of them may
+    /// be a high one.
+    #[must_use]
+    pub fn with(
+        instruction: &Instruction,
+        effects: &Effects,
+        named: &dyn Fn(Reg) -> u32,
+        high: bool,
+    ) -> Asked {
+        let mnemonic = instruction.mnemonic;
+        let marks = matches!(mnemonic.opcode, Opcode::Lpmarka | Opcode::Lpmarkb);
+        let placed = !marks && mnemonic.opcode != Opcode::Nop;
+        let mut counted: Vec<Key> = Vec::new();
+        for read in &effects.reads {
+            if read.register.file == File::Data {
+                counted.push(Key {
+                    register: named(read.register),
+                    counts: Counts::Uses,
+                });
+            }
+        }
+        for write in &effects.writes {
+            // The last carry wins, overflows are gathered; the stack and the flow of control are counted by themselves.
+            let shared = matches!(write.register, Reg::CARRY | Reg::OVERFLOW | Reg::PC)
+                || effects.stack.is_some() && write.register.is_stack();
+            if shared {
+                continue;
+            }
+            let when = match write.when {
+                Condition::Always => mnemonic.condition,
+                own => own,
+            };
+            counted.push(Key {
+                register: named(write.register),
+                counts: match when {
+                    Condition::Always => Counts::Writes,
+                    Condition::True => Counts::WritesIfTrue,
+                    Condition::False => Counts::WritesIfFalse,
+                },
+            });
+        }
+        Asked {
+            unit: placed.then(|| instruction.unit()),
+            words: instruction.words().most.min(u32::from(u8::MAX)) as u8,
+            high,
+            condition: mnemonic.condition,
+            marks,
+            flows: effects.flow.is_some(),
+            stack: effects.stack.map(|stack| (stack.pushes, stack.half)),
+            counted,
+        }
+    }
+}
+
+/// The registers that a demand counts.
+const COUNTED: usize = 32;
+
+/// The sum of what some instructions ask for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Load {
+    instructions: u16,
+    data: u16,
+    address: u16,
+    mask: u16,
+    flows: u16,
+    words: u16,
+    high: u16,
+    marks: u16,
+    /// Executed always, if T is set, if T is clear.
+    conditions: [u16; 3],
+    /// Pushes and pops of the even and the odd half, and of one that is not known.
+    pushes: [u16; 3],
+    pops: [u16; 3],
+    counted: [(Key, u16); COUNTED],
+    /// Keys beyond those.
+    beyond: u16,
+}
+
+impl Load {
+    #[must_use]
+    pub fn of<'a>(asked: impl IntoIterator<Item = &'a Asked>) -> Load {
+        let mut load = Load::default();
+        for asked in asked {
+            load.add(asked);
+        }
+        load
+    }
+
+    pub fn add(&mut self, asked: &Asked) {
+        self.sum(asked, |sum, by| *sum += by);
+        for key in &asked.counted {
+            let known = self
+                .counted
+                .iter()
+                .position(|(of, count)| of == key && *count > 0);
+            let free = || self.counted.iter().position(|(_, count)| *count == 0);
+            match known.or_else(free) {
+                Some(at) => self.counted[at] = (*key, self.counted[at].1 + 1),
+                None => self.beyond += 1,
+            }
+        }
+    }
+
+    /// Takes out what was added.
+    pub fn remove(&mut self, asked: &Asked) {
+        self.sum(asked, |sum, by| *sum -= by);
+        for key in &asked.counted {
+            let known = self
+                .counted
+                .iter()
+                .position(|(of, count)| of == key && *count > 0);
+            match known {
+                Some(at) => self.counted[at].1 -= 1,
+                None => self.beyond -= 1,
+            }
+        }
+    }
+
+    fn sum(&mut self, asked: &Asked, change: impl Fn(&mut u16, u16)) {
+        match asked.unit {
+            None => {}
+            Some(unit) => {
+                change(&mut self.instructions, 1);
+                match unit {
+                    Unit::Data => change(&mut self.data, 1),
+                    _ => change(&mut self.address, 1),
+                }
+                change(&mut self.mask, u16::from(unit == Unit::Mask));
+                change(&mut self.conditions[asked.condition as usize], 1);
+            }
+        }
+        change(&mut self.flows, u16::from(asked.flows));
+        change(&mut self.words, u16::from(asked.words));
+        change(&mut self.high, u16::from(asked.high));
+        change(&mut self.marks, u16::from(asked.marks));
+        if let Some((pushes, half)) = asked.stack {
+            let at = match half {
+                Some(StackHalf::Even) => 0,
+                Some(StackHalf::Odd) => 1,
+                None => 2,
+            };
+            let counts = match pushes {
+                true => &mut self.pushes,
+                false => &mut self.pops,
+            };
+            change(&mut counts[at], 1);
+        }
+    }
+
+    /// Words, with those of the prefix as far as they may be needed.
+    #[must_use]
+    pub fn words(&self) -> u32 {
+        let [_, if_true, if_false] = self.conditions;
+        let prefix = match () {
+            () if self.high > 0 => 2,
+            () if if_true + if_false + self.marks > 0 => 1,
+            () => u16::from(self.instructions > 1),
+        };
+        u32::from(self.words + prefix)
+    }
+
+    /// Returns true if all issue in one set.
+    #[must_use]
+    pub fn fits(&self, capacity: &Capacity) -> bool {
+        let below = |count: u16, limit: u32| u32::from(count) <= limit;
+        let groups = self.conditions.iter().filter(|count| **count > 0).count();
+        below(self.instructions, capacity.instructions)
+            && below(self.data, capacity.data)
+            && below(self.address, capacity.address)
+            && below(self.mask, capacity.mask)
+            && below(self.flows, 1)
+            && self.words() <= capacity.words
+            && groups <= 2
+            && self.beyond == 0
+            && self.stack_fits()
+            && self.registers_fit(capacity)
+    }
+
+    /// Two pushes, or two pops, are one of each half; anything else that moves the stack pointer stands alone.
+    fn stack_fits(&self) -> bool {
+        let single = |counts: &[u16; 3]| counts[2] == 0 && counts[0] <= 1 && counts[1] <= 1;
+        let of = |counts: &[u16; 3]| counts.iter().sum::<u16>();
+        let (pushes, pops) = (of(&self.pushes), of(&self.pops));
+        let moved_otherwise = self.writes_to(number(Reg::SP)) || self.writes_to(number(Reg::NSP));
+        match (pushes, pops) {
+            (0, 0) => true,
+            (1, 0) | (0, 1) => !moved_otherwise,
+            (_, 0) => single(&self.pushes) && !moved_otherwise,
+            (0, _) => single(&self.pops) && !moved_otherwise,
+            _ => false,
+        }
+    }
+
+    fn count(&self, register: u32, counts: Counts) -> u16 {
+        let key = Key { register, counts };
+        let known = self.counted.iter();
+        known
+            .filter(|(of, count)| *of == key && *count > 0)
+            .map(|(_, count)| *count)
+            .sum()
+    }
+
+    fn writes_to(&self, register: u32) -> bool {
+        [Counts::Writes, Counts::WritesIfTrue, Counts::WritesIfFalse]
+            .into_iter()
+            .any(|counts| self.count(register, counts) > 0)
+    }
+
+    fn registers_fit(&self, capacity: &Capacity) -> bool {
+        let known = self.counted.iter().filter(|(_, count)| *count > 0);
+        let status = number(Reg::SR);
+        let bits = [Reg::TRUTH, Reg::SHORT_LOOP, Reg::INTERRUPTS].map(number);
+        let status_alone = !self.writes_to(status) || {
+            let bits = bits.iter().any(|bit| self.writes_to(*bit));
+            // The carry is not counted: a data instruction may write it.
+            !bits && self.data == 0
+        };
+        let flags_alone = !self.writes_to(number(Reg::EMR)) || self.data == 0;
+        status_alone
+            && flags_alone
+            && known.clone().all(|(key, count)| match key.counts {
+                Counts::Uses => u32::from(*count) <= capacity.uses,
+                Counts::Writes => {
+                    *count == 1
+                        && self.count(key.register, Counts::WritesIfTrue) == 0
+                        && self.count(key.register, Counts::WritesIfFalse) == 0
+                }
+                Counts::WritesIfTrue | Counts::WritesIfFalse => *count == 1,
+            })
+    }
+}
+
+/// A resource that bounds how many sets some instructions take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resource {
+    Instructions,
+    Words,
+    DataUnits,
+    AddressUnits,
+    MaskUnit,
+    /// One change of flow a set.
+    Flow,
+    /// One test a set.
+    Truth,
+}
+
+/// What each operation of a block or a loop asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packing {
+    pub capacity: Capacity,
+    asked: Vec<Asked>,
+    /// By operation: the first that asks for the same.
+    kinds: Vec<usize>,
+}
+
+impl Packing {
+    #[must_use]
+    pub fn new(capacity: Capacity, asked: Vec<Asked>) -> Packing {
+        let kinds = asked
+            .iter()
+            .map(|own| asked.iter().position(|known| known == own).unwrap_or(0))
+            .collect();
+        Packing {
+            capacity,
+            asked,
+            kinds,
+        }
+    }
+    #[must_use]
+    pub fn asked(&self, operation: u32) -> &Asked {
+        &self.asked[operation as usize]
+    }
+
+    /// The least number of sets that each resource asks for, whatever the order. Words are those without prefixes.
+    #[must_use]
+    pub fn bounds(&self) -> [(Resource, u32); 7] {
+        let count = |wanted: &dyn Fn(&Asked) -> bool| {
+            self.asked.iter().filter(|asked| wanted(asked)).count() as u32
+        };
+        let words: u32 = self.asked.iter().map(|asked| u32::from(asked.words)).sum();
+        let truth = number(Reg::TRUTH);
+        let tests = |asked: &Asked| {
+            let mut keys = asked.counted.iter();
+            keys.any(|key| key.register == truth && key.counts == Counts::Writes)
+        };
+        let capacity = &self.capacity;
+        let all = [
+            (
+                Resource::Instructions,
+                count(&|asked| asked.unit.is_some()),
+                capacity.instructions,
+            ),
+            (Resource::Words, words, capacity.words),
+            (
+                Resource::DataUnits,
+                count(&|asked| asked.unit == Some(Unit::Data)),
+                capacity.data,
+            ),
+            (
+                Resource::AddressUnits,
+                count(&|asked| asked.unit.is_some_and(|unit| unit != Unit::Data)),
+                capacity.address,
+            ),
+            (
+                Resource::MaskUnit,
+                count(&|asked| asked.unit == Some(Unit::Mask)),
+                capacity.mask,
+            ),
+            (Resource::Flow, count(&|asked| asked.flows), 1),
+            (Resource::Truth, count(&tests), 1),
+        ];
+        all.map(|(resource, wanted, limit)| (resource, wanted.div_ceil(limit.max(1))))
+    }
+
+    /// The order in which instructions of one set are written: a group under a condition in front of the other, and what
+    /// needs no prefix only as the last one behind the rest. Members of one group keep their order otherwise, since the last
+    /// carry wins.
+    #[must_use]
+    pub fn written(&self, members: &[u32]) -> Vec<u32> {
+        let mut order = members.to_vec();
+        order.sort_by_key(|&member| match self.asked(member).condition {
+            Condition::True => 0,
+            Condition::False => 1,
+            Condition::Always => 2,
+        });
+        order
+    }
+}
+
+impl Packer for Packing {
+    type Demand = Load;
+
+    fn add(&self, demand: &mut Load, operation: u32) {
+        demand.add(&self.asked[operation as usize]);
+    }
+    fn remove(&self, demand: &mut Load, operation: u32) {
+        demand.remove(&self.asked[operation as usize]);
+    }
+    fn kind(&self, operation: u32) -> usize {
+        self.kinds[operation as usize]
+    }
+    fn kinds(&self) -> usize {
+        self.asked.len()
+    }
+    fn fits(&self, demand: &Load) -> bool {
+        demand.fits(&self.capacity)
+    }
+    fn res_mii(&self) -> u32 {
+        let bounds = self.bounds();
+        bounds.iter().map(|(_, sets)| *sets).max().unwrap_or(0)
+    }
+    fn scarcity(&self) -> Vec<u32> {
+        let share = |limit: u32| 1000 / limit.max(1);
+        let capacity = &self.capacity;
+        self.asked
+            .iter()
+            .map(|asked| {
+                let unit = match asked.unit {
+                    None => 0,
+                    Some(Unit::Data) => share(capacity.data),
+                    Some(Unit::Mask) => share(capacity.mask),
+                    Some(_) => share(capacity.address),
+                };
+                unit.max(u32::from(asked.words) * share(capacity.words))
+            })
+            .collect()
+    }
+}
