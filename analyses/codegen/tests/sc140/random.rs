@@ -161,21 +161,3 @@ fn is_used(row: &Row) -> bool {
     let stack = row.name.starts_with("push") || row.name.starts_with("pop");
     matches!(row.unit, Unit::Data | Unit::Address | Unit::Mask) && !stack
 }
-
-/// The text of a function of these sets.
-pub(crate) fn text(sets: &[Vec<String>]) -> String {
-    let mut text = String::from("_f\n");
-    for set in sets {
-        match &set[..] {
-            [only] => text += &format!("    {only}\n"),
-            several => {
-                text += " [\n";
-                for instruction in several {
-                    text += &format!("    {instruction}\n");
-                }
-                text += " ]\n";
-            }
-        }
-    }
-    text + "    rts\n"
-}

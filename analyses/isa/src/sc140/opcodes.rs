@@ -140,10 +140,10 @@ rows! {
         "and" And "Da,Dn; #mask,Da,Dn; #u16,X.l" [Changes, Sets, Changes] [] "bitwise and; of a half register by the bit-mask unit";
         "asl" Asl "Da,Dn" [Sets] [WritesCarry, Overflows] "Da shifted left by one; writes the carry";
         "asll" Asll "Da,Dn; #u5,Dn" [Changes, Changes] [WritesCarry, Overflows] "Dn shifted left, to the right for a negative count; writes the carry";
-        "aslw" Aslw "Da,Dn" [Sets] [] "Da shifted left by 16";
+        "aslw" Aslw "Da,Dn" [Sets] [MayWriteCarry] "Da shifted left by 16";
         "asr" Asr "Da,Dn" [Sets] [WritesCarry, Overflows] "Da shifted right by one, arithmetic; writes the carry";
         "asrr" Asrr "Da,Dn; #u5,Dn" [Changes, Changes] [WritesCarry, Overflows] "Dn shifted right, arithmetic, to the left for a negative count; writes the carry";
-        "asrw" Asrw "Da,Dn" [Sets] [] "Da shifted right by 16, arithmetic";
+        "asrw" Asrw "Da,Dn" [Sets] [MayWriteCarry] "Da shifted right by 16, arithmetic";
         "clb" Clb "Da,Dn" [Sets] [] "9 less the number of leading bits that equal the sign: the right shift that normalises to 32 bits";
         "clr" Clr "Dn" [Sets] [] "zero";
         "cmpeq" Cmpeq "Da,Dn" [Reads] [WritesTruth] "T: Dn equals Da";
@@ -175,7 +175,7 @@ rows! {
         "lsll" Lsll "Da,Dn" [Changes] [MayWriteCarry] "Dn shifted left, logical";
         "lsr" Lsr "Da,Dn" [Sets] [MayWriteCarry] "Da shifted right by one, logical";
         "lsrr" Lsrr "Da,Dn; #u5,Dn" [Changes, Changes] [MayWriteCarry] "Dn shifted right, logical";
-        "lsrw" Lsrw "Da,Dn" [Sets] [] "Da shifted right by 16, logical";
+        "lsrw" Lsrw "Da,Dn" [Sets] [MayWriteCarry] "Da shifted right by 16, logical";
         "mac" Mac "[-]Da,Db,Dn; #s16,Da,Dn" [Changes, Changes] [Overflows] "Dn plus (less, with -) twice the product of the high parts: fractional multiply-accumulate";
         "macr" Macr "[-]Da,Db,Dn" [Changes] [Overflows] "the same, rounded to the high part";
         "macsu" Macsu "Da,Db,Dn" [Changes] [Overflows] "Dn plus the fractional product of Da's high and Db's unsigned low part";

@@ -48,7 +48,7 @@ impl std::fmt::Debug for Around<'_> {
 pub fn distance(from: Timed<'_>, to: Timed<'_>, around: Around<'_>) -> Option<u32> {
     let asked = [
         flow(from, to, around),
-        output(from, to),
+        output(from, to, around),
         is_read_before(from, to, around).then_some(0),
         memory(from.effects, to.effects, around),
         (from.effects.barrier || to.effects.barrier).then_some(1),
@@ -90,8 +90,8 @@ fn flow(from: Timed<'_>, to: Timed<'_>, around: Around<'_>) -> Option<u32> {
     least
 }
 
-/// The distance of two that write one register.
-fn output(from: Timed<'_>, to: Timed<'_>) -> Option<u32> {
+/// The distance of two that write one register. The address units write theirs a stage earlier than a move does.
+fn output(from: Timed<'_>, to: Timed<'_>, around: Around<'_>) -> Option<u32> {
     let mut least: Option<u32> = None;
     for write in &from.effects.writes {
         for other in &to.effects.writes {
@@ -105,7 +105,11 @@ fn output(from: Timed<'_>, to: Timed<'_>) -> Option<u32> {
                 && (from.condition == to.condition || to.condition == Condition::Always);
             let never_both =
                 from.condition.excludes(to.condition) || write.when.excludes(other.when);
-            least = least.max(Some(u32::from(!in_order && !never_both)));
+            let overtakes = write.way == WriteWay::Bus && other.way == WriteWay::Address;
+            least = least.max(Some(match () {
+                () if overtakes => 1 + around.capacity.address_gap as u32,
+                () => u32::from(!in_order && !never_both),
+            }));
         }
     }
     least

@@ -2,7 +2,7 @@
 
 use super::super::capacity::Capacity;
 use super::super::listing::{Listing, Member};
-use super::{Broken, Finding, Place};
+use super::{Broken, Finding, Place, PointerUse};
 use isa::sc140::{Condition, File, Flow, ReadStage, Reg, Unit, WriteWay};
 
 /// Sets between a write of the status and its use: a guess, as the numbers were not read.
@@ -92,7 +92,14 @@ fn too_soon(
             if pointer && (early(register) || stack) {
                 return Some(Broken::PointerTooSoon {
                     register,
-                    modulus: false,
+                    used: PointerUse::Read,
+                });
+            }
+            let mut others = reader.effects.writes.iter();
+            if others.any(|other| other.register == register && other.way == WriteWay::Address) {
+                return Some(Broken::PointerTooSoon {
+                    register,
+                    used: PointerUse::Written,
                 });
             }
             let buffer = reader.effects.modified.iter().any(|modified| {
@@ -101,7 +108,7 @@ fn too_soon(
             if modulo && buffer {
                 return Some(Broken::PointerTooSoon {
                     register,
-                    modulus: true,
+                    used: PointerUse::Modulus,
                 });
             }
         }

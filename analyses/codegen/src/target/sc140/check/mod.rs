@@ -74,10 +74,10 @@ pub enum Broken {
     Operands(Misfit),
     /// A modifier is used in the set behind the write of its control.
     ModifierTooSoon,
-    /// A register is used for an address in the set behind a move to it. `modulus`: as the base or the length of a buffer.
+    /// A register is used by the address units in the set behind a move to it.
     PointerTooSoon {
         register: Reg,
-        modulus: bool,
+        used: PointerUse,
     },
     /// A test decides on an instruction of the address units in the next set.
     TruthTooSoon,
@@ -139,6 +139,17 @@ pub enum Broken {
     LoopRegister {
         register: Reg,
     },
+}
+
+/// What the address units do with a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PointerUse {
+    /// An address is made of it, or another value.
+    Read,
+    /// It is the base or the length of a buffer.
+    Modulus,
+    /// It is written, a stage earlier than a move writes it.
+    Written,
 }
 
 /// A place: a set and a member of it.
@@ -227,13 +238,16 @@ impl Broken {
             Broken::Uses { sources, limit, .. } if *sources > *limit => Certainty::Stated,
             Broken::Operands(misfit) if misfit.is_certain() => Certainty::Stated,
             Broken::ModifierTooSoon
-            | Broken::PointerTooSoon { modulus: false, .. }
+            | Broken::PointerTooSoon {
+                used: PointerUse::Read,
+                ..
+            }
             | Broken::LoopTooSoon { short: true, .. }
             | Broken::LoopTarget { .. } => Certainty::Observed,
             Broken::Words { .. }
             | Broken::Uses { .. }
             | Broken::Operands(_)
-            | Broken::PointerTooSoon { modulus: true, .. }
+            | Broken::PointerTooSoon { .. }
             | Broken::Conditions { known: false }
             | Broken::StatusTooSoon
             | Broken::FlowInSlot { returns: false }
