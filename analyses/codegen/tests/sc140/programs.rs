@@ -148,6 +148,11 @@ fn limits() -> Limits {
     }
 }
 
+/// Memory behind a run of these lines between what sets registers and what stores them.
+pub(crate) fn alone(lines: &str, seed: u64) -> Vec<Vec<u8>> {
+    outcome(&format!("{FRONT}{lines}{}", back()), seed).0
+}
+
 /// Memory behind a run, the results included, and its cycles.
 pub(crate) fn outcome(text: &str, seed: u64) -> (Vec<Vec<u8>>, u64) {
     let document = parse(text);

@@ -49,7 +49,7 @@ pub struct Write {
     pub way: WriteWay,
     /// The condition of the write: only where T is set (`True`) or clear (`False`) by the opcode itself: `tfrt`, `movef`.
     pub when: Condition,
-    /// A part of the register keeps its value.
+    /// A part of the register keeps its value, or all of it may.
     pub keeps: bool,
 }
 
@@ -163,7 +163,13 @@ impl Instruction {
         };
         for status in self.row().status {
             match status {
-                Status::WritesCarry | Status::MayWriteCarry => out.write(Reg::CARRY, way),
+                Status::WritesCarry => out.write(Reg::CARRY, way),
+                Status::MayWriteCarry => out.writes.push(Write {
+                    register: Reg::CARRY,
+                    way,
+                    when: Condition::Always,
+                    keeps: true,
+                }),
                 Status::WritesTruth => out.write(Reg::TRUTH, way),
                 Status::Overflows => out.write(Reg::OVERFLOW, way),
                 Status::ReadsCarry => out.read(Reg::CARRY, ReadStage::Execute),

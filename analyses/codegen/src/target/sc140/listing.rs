@@ -11,7 +11,7 @@ use isa::sc140::{Condition, Effects, Flow, Instruction, Operand, Unit};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use syntax::Span;
-use syntax::sc140::{Document, Expr, OperandKind, StatementKind};
+use syntax::sc140::{Argument, Document, Expr, OperandKind, StatementKind};
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Listing {
@@ -30,10 +30,18 @@ pub struct Set {
     pub members: Vec<Member>,
     /// Labels in front of it.
     pub labels: Vec<SmolStr>,
-    /// It stands where no fetch divides it: `FALIGN`, or the start of aligned code.
-    pub aligned: bool,
+    pub alignment: Option<Alignment>,
     /// Nothing falls into it from above: it begins a section, or stands behind data.
     pub apart: bool,
+}
+
+/// What is said of the address of a set in front of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Alignment {
+    /// `FALIGN`: no two fetches hold it.
+    Fetch,
+    /// `ALIGN 16`
+    Bytes(u64),
 }
 
 /// An instruction of a set.
@@ -127,7 +135,7 @@ impl Listing {
         let mut listing = Listing::default();
         let mut labels: Vec<SmolStr> = Vec::new();
         let mut open: Vec<usize> = Vec::new();
-        let (mut aligned, mut apart) = (false, true);
+        let (mut alignment, mut apart) = (None, true);
         for (at, statement) in document.statements.iter().enumerate() {
             match &statement.kind {
                 StatementKind::Label(name) => {
@@ -136,7 +144,14 @@ impl Listing {
                 }
                 StatementKind::Directive(directive) => match &*directive.name {
                     "section" | "endsec" | "dcb" | "dcw" | "dcl" | "ds" | "org" => apart = true,
-                    "falign" | "align" => aligned = true,
+                    "falign" => alignment = Some(Alignment::Fetch),
+                    "align" => {
+                        let bytes = match directive.arguments.first() {
+                            Some(Argument::Expr(Expr::Number(bytes))) => u64::try_from(*bytes),
+                            _ => Ok(1),
+                        };
+                        alignment = Some(Alignment::Bytes(bytes.unwrap_or(1)));
+                    }
                     _ => match directive.loop_edge() {
                         Some((true, index)) => {
                             open.push(listing.loops.len());
@@ -175,7 +190,7 @@ impl Listing {
                         span: statement.span,
                         members: members.collect(),
                         labels: std::mem::take(&mut labels),
-                        aligned: std::mem::take(&mut aligned),
+                        alignment: alignment.take(),
                         apart: std::mem::take(&mut apart),
                     });
                 }

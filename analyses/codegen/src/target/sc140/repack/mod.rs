@@ -272,13 +272,13 @@ fn replace(model: &mut Listing, range: &Range<usize>, plan: &Plan) {
                     .map(|&(set, number)| &old[set].members[number]),
             ),
             labels: Vec::new(),
-            aligned: false,
+            alignment: None,
             apart: false,
         })
         .collect();
     if let Some(first) = new.first_mut() {
         first.labels.clone_from(&old[0].labels);
-        first.aligned = old[0].aligned;
+        first.alignment = old[0].alignment;
         first.apart = old[0].apart;
     }
     let fewer = range.len() - new.len();

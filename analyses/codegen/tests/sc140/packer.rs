@@ -1,20 +1,11 @@
 //! What fits one set of SC140 by the packer breaks no rule of a set by the checker, and the other way round.
 
-use lockstep_codegen::machine::tables;
+use super::{capacity, random};
 use lockstep_codegen::mir::packer::Packer;
-use lockstep_codegen::target::sc140::capacity::Capacity;
 use lockstep_codegen::target::sc140::check::{Broken, check};
 use lockstep_codegen::target::sc140::listing::Listing;
 use lockstep_codegen::target::sc140::packer::{Asked, Load, Packing, Resource};
 use syntax::sc140::parse;
-
-#[path = "sc140/random.rs"]
-mod random;
-
-fn capacity() -> Capacity {
-    let sets = tables().iter().find_map(|table| table.sets());
-    Capacity::of(sets.expect("a table of sets"))
-}
 
 /// The text of a function of these sets.
 fn text(sets: &[Vec<String>]) -> String {

@@ -1,29 +1,11 @@
 //! Pieces of SC140 code in fewer sets: the same results by the simulator, no rule broken by the checker, comments and
 //! labels kept.
 
-use lockstep_codegen::machine::tables;
-use lockstep_codegen::target::sc140::capacity::Capacity;
+use super::{capacity, fixture, programs};
 use lockstep_codegen::target::sc140::check::check;
 use lockstep_codegen::target::sc140::listing::Listing;
 use lockstep_codegen::target::sc140::repack::{KeptReason, Outcome, Repacked, repack};
-use std::path::Path;
 use syntax::sc140::parse;
-
-#[path = "sc140/programs.rs"]
-mod programs;
-#[path = "sc140/random.rs"]
-mod random;
-
-fn capacity() -> Capacity {
-    let sets = tables().iter().find_map(|table| table.sets());
-    Capacity::of(sets.expect("a table of sets"))
-}
-
-#[allow(clippy::disallowed_methods)]
-fn fixture(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sc140");
-    std::fs::read_to_string(folder.join(name)).expect(name)
-}
 
 fn repacked(text: &str) -> (String, Vec<Repacked>) {
     let document = parse(text);

@@ -1,35 +1,15 @@
 //! The rules of SC140's execution sets: a fixture with a case each, listings that break none, and listings that a
 //! mutation broke.
 
-use lockstep_codegen::machine::tables;
-use lockstep_codegen::target::sc140::capacity::Capacity;
+use super::{LISTINGS, capacity, fixture};
 use lockstep_codegen::target::sc140::check::{Broken, Certainty, Finding, check};
+use lockstep_codegen::target::sc140::layout;
 use lockstep_codegen::target::sc140::listing::Listing;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
-use std::path::Path;
 use syntax::sc140::{Document, StatementKind, parse};
 use syntax::{LineIndex, Span};
-
-fn capacity() -> Capacity {
-    let sets = tables().iter().find_map(|table| table.sets());
-    Capacity::of(sets.expect("a table of sets"))
-}
-
-#[allow(clippy::disallowed_methods)]
-fn fixture(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sc140");
-    std::fs::read_to_string(folder.join(name)).expect(name)
-}
-
-const LISTINGS: [&str; 5] = [
-    "conditional-count.sc140.asm",
-    "dot-product.sc140.asm",
-    "fir-four-outputs.sc140.asm",
-    "maximum.sc140.asm",
-    "saturating-add.sc140.asm",
-];
 
 fn findings(text: &str) -> (Listing, Vec<Finding>) {
     let document = parse(text);
@@ -261,4 +241,42 @@ fn broken_text_is_no_obstacle() {
         checked += found.len();
     }
     assert!(checked > 1000, "{checked}");
+}
+
+/// The lines of the targets that two fetches hold, with `?` where that is so by the most words only.
+fn splits(text: &str) -> Vec<String> {
+    let listing = Listing::of(&parse(text));
+    let index = LineIndex::new(text);
+    let found = layout::splits(&listing, &capacity());
+    let told = found.iter().map(|split| {
+        let line = index.line_column(listing.sets[split.set].span.start).0 + 1;
+        format!("{}{line}", if split.certain { "" } else { "?" })
+    });
+    told.collect()
+}
+
+#[test]
+fn targets_that_two_fetches_hold_are_found() {
+    let five = "    move.l #100000,r0\n    addnc.w #1,d0,d1\n";
+    let six = " [\n    addnc.w #1,d0,d1\n    addnc.w #1,d2,d3\n    clr d4\n ]\n";
+    let jumps = "    bra <L1\n";
+    let whole = |front: &str| format!("{front}{five}L1\n{six}{jumps}");
+    assert_eq!(splits(&whole(" ALIGN 16\n")), ["5"]);
+    assert_eq!(
+        splits(&whole(" ALIGN 16\n    nop\n    nop\n    nop\n")),
+        [""; 0]
+    );
+    assert_eq!(splits(&whole("")), [""; 0], "anywhere");
+    let aligned = format!(" ALIGN 16\n{five} FALIGN\nL1\n{six}{jumps}");
+    assert_eq!(splits(&aligned), [""; 0]);
+    let never = format!(" ALIGN 16\n{five}L1\n{six}    rts\n");
+    assert_eq!(splits(&never), [""; 0], "no jump leads there");
+    // One word or two: only with the most it lies in two.
+    let bounded = format!(
+        " ALIGN 16\n    move.l #100000,r0\n    move.w #4,d0\nL1\n [\n    addnc.w #1,d0,d1\n    clr d4\n ]\n{jumps}"
+    );
+    assert_eq!(splits(&bounded), ["?5"]);
+    let rounds = "    dosetup3 L1\n    doen3 d0\n    nop\n    nop\n    nop\n    LOOPSTART3\nL1\n";
+    let looped = format!(" ALIGN 16\n{rounds}{six}{six}{six}    LOOPEND3\n");
+    assert_eq!(splits(&looped), ["9"]);
 }
