@@ -38,7 +38,7 @@ fn told() -> Vec<(Reg, Vec<usize>)> {
     out
 }
 
-/// What changes a register and nothing else, in front of the instruction.
+/// Lines that change a register and nothing else, in front of the instruction.
 fn perturbations() -> Vec<(Reg, String)> {
     let mut out: Vec<(Reg, String)> = (0..16)
         .map(|number| {

@@ -25,7 +25,7 @@ fn text(sets: &[Vec<String>]) -> String {
     text + "    rts\n"
 }
 
-/// What the instructions of one set ask for; a condition is that of its own line alone.
+/// The demands of the instructions of a set; a condition is that of its own line alone.
 fn asked(lines: &[String]) -> Vec<Asked> {
     let alone: Vec<Vec<String>> = lines.iter().map(|line| vec![line.clone()]).collect();
     let listing = Listing::of(&parse(&text(&alone)));

@@ -23,15 +23,14 @@ pub enum ReadStage {
     Execute,
 }
 
-/// The way in which a result reaches its register, which decides which instructions may read it in the next
-/// set.
+/// The way in which a result reaches its register, which decides who may read it in the next set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WriteWay {
-    /// A result of the address stage: everything of the next set reads it.
+    /// In the stage that makes addresses: everything of the next set reads it.
     Address,
-    /// A result of a data unit: everything of the next set reads it, except addresses.
+    /// By a data unit: everything of the next set reads it that is no address.
     Execute,
-    /// A result that comes over a data bus, as those of moves, pops and bit masks: the same.
+    /// By a data bus, as moves, pops and bit masks do: the same.
     Bus,
 }
 
@@ -47,7 +46,7 @@ pub struct Read {
 pub struct Write {
     pub register: Reg,
     pub way: WriteWay,
-    /// The condition of the write: only where T is set (`True`) or clear (`False`) by the opcode itself: `tfrt`, `movef`.
+    /// It happens only where T is set (`True`) or clear (`False`) by the opcode itself: `tfrt`, `movef`.
     pub when: Condition,
     /// A part of the register keeps its value, or all of it may.
     pub keeps: bool,
@@ -184,7 +183,7 @@ impl Instruction {
         }
     }
 
-    /// Sources are read, the form decides the role of the target.
+    /// Sources are read, the target is what the form says.
     fn operate(&self, out: &mut Effects, stage: ReadStage, way: WriteWay) {
         let Some((last, sources)) = self.operands.split_last() else {
             return;

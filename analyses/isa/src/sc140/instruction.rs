@@ -38,7 +38,7 @@ impl Condition {
     }
 }
 
-/// An opcode and the further meaning of its name.
+/// An opcode and what its name says beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Mnemonic {
     pub opcode: Opcode,
@@ -49,7 +49,7 @@ pub struct Mnemonic {
     /// A bit mask on memory: `bmset.w`.
     pub memory: bool,
     pub condition: Condition,
-    /// The number of the row's form that the operands have; beyond them if none fits.
+    /// Which of the row's forms the operands have; beyond them if none fits.
     pub form: u8,
 }
 
@@ -106,7 +106,7 @@ impl Mnemonic {
     pub fn row(self) -> &'static Row {
         self.opcode.row()
     }
-    /// Returns the role of the last operand. It is taken for both read and written if no form is known.
+    /// The role of the last operand. It is taken for both read and written where no form is known.
     #[must_use]
     pub fn target(self) -> Target {
         let targets = self.row().targets;

@@ -34,7 +34,7 @@ pub enum Target {
     Reads,
 }
 
-/// An effect of an opcode on the bits of the processor's state.
+/// An effect of an opcode on a bit of the processor's state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Status {
     WritesCarry,

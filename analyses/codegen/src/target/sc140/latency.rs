@@ -26,7 +26,7 @@ pub struct Timed<'a> {
     pub condition: Condition,
 }
 
-/// What is known of the code around two instructions.
+/// The code around two instructions, as far as it is known.
 #[derive(Clone, Copy)]
 pub struct Around<'a> {
     pub capacity: &'a Capacity,

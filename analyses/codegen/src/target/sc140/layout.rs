@@ -61,17 +61,17 @@ pub fn splits(listing: &Listing, capacity: &Capacity) -> Vec<Split> {
         .filter_map(|(_, _, label)| listing.labels.get(label).copied())
         .collect();
     jumped.sort_unstable();
+    // They stand in the order in which they begin.
+    let long = listing.loops.iter();
+    let long: Vec<usize> = long
+        .filter(|hardware| hardware.count >= capacity.long_loop)
+        .map(|hardware| hardware.first)
+        .collect();
+    let marked = listing.marked();
     for (at, set) in listing.sets.iter().enumerate() {
         if set.apart {
             (starts, estimate) = (every, None);
         }
-        let marked = listing.loops.iter().any(|hardware| {
-            let marked = match hardware.count {
-                1 | 2 => Some(hardware.first),
-                _ => hardware.before_last(2),
-            };
-            marked == Some(at)
-        });
         if let Some(Alignment::Bytes(bytes)) = set.alignment {
             let step = (bytes / 2).clamp(1, u64::from(fetch)) as u32;
             starts = (0..fetch)
@@ -82,7 +82,7 @@ pub fn splits(listing: &Listing, capacity: &Capacity) -> Vec<Split> {
                 false => estimate.map(|word| word.next_multiple_of(step) % fetch),
             };
         }
-        let Some((words, most)) = words(set, marked) else {
+        let Some((words, most)) = words(set, marked[at]) else {
             (starts, estimate) = (every, None);
             continue;
         };
@@ -99,12 +99,8 @@ pub fn splits(listing: &Listing, capacity: &Capacity) -> Vec<Split> {
                 .iter()
                 .all(|&start| lengths.clone().all(|words| straddles(start, words)));
         let likely = !aligned && estimate.is_some_and(|start| straddles(start, most));
-        let looped = listing
-            .loops
-            .iter()
-            .any(|hardware| hardware.count >= capacity.long_loop && hardware.first == at);
         let reached = match jumped.binary_search(&at) {
-            _ if looped => Some(ReachedBy::Loop),
+            _ if long.binary_search(&at).is_ok() => Some(ReachedBy::Loop),
             Ok(_) => Some(ReachedBy::Jump),
             Err(_) => None,
         };

@@ -31,11 +31,13 @@ pub struct Set {
     /// Labels in front of it.
     pub labels: Vec<SmolStr>,
     pub alignment: Option<Alignment>,
+    /// The loops of which it is the last set, by their place in the list.
+    pub closes: Vec<usize>,
     /// Nothing falls into it from above: it begins a section, or stands behind data.
     pub apart: bool,
 }
 
-/// What is said of the address of a set in front of it.
+/// A directive about the address of the set behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Alignment {
     /// `FALIGN`: no two fetches hold it.
@@ -168,6 +170,11 @@ impl Listing {
                                 let at = open.remove(place);
                                 let hardware = &mut listing.loops[at];
                                 hardware.count = listing.sets.len() - hardware.first;
+                                if let Some(last) =
+                                    listing.sets.last_mut().filter(|_| hardware.count > 0)
+                                {
+                                    last.closes.push(at);
+                                }
                             }
                         }
                         None => {}
@@ -191,6 +198,7 @@ impl Listing {
                         members: members.collect(),
                         labels: std::mem::take(&mut labels),
                         alignment: alignment.take(),
+                        closes: Vec::new(),
                         apart: std::mem::take(&mut apart),
                     });
                 }
@@ -243,15 +251,29 @@ impl Listing {
                 }
             }
         }
-        for hardware in &self.loops {
-            if hardware.before_last(0) == Some(at) {
-                push(hardware.first, 0);
-            }
+        for &closed in &self.sets[at].closes {
+            push(self.loops[closed].first, 0);
         }
         if falls && let Some(next) = next(at) {
             push(next, 0);
         }
         out
+    }
+
+    /// By set: true if it bears a mark of a loop, the first of a short one, the last but two of a long one.
+    #[must_use]
+    pub fn marked(&self) -> Vec<bool> {
+        let mut marked = vec![false; self.sets.len()];
+        for hardware in &self.loops {
+            let mark = match hardware.count {
+                1 | 2 => Some(hardware.first),
+                _ => hardware.before_last(2),
+            };
+            if let Some(mark) = mark.and_then(|set| marked.get_mut(set)) {
+                *mark = true;
+            }
+        }
+        marked
     }
 
     /// Labels that an instruction of the file names as the target of a jump.

@@ -4,7 +4,7 @@ use super::code::{
     self, Allocation, Function, LOOP, Name, Operand, Operation, Virtual, counter, is_access,
     is_move, is_store, operation, writes_truth,
 };
-use super::packer::Demands;
+use super::demands::Demands;
 use crate::mir::{
     Arithmetic, Counted, Definition, FrameAccess, FrameAddress, RegisterFile, Scheduled, SpillCode,
     SpillSlot, Target,

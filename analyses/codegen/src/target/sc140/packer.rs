@@ -13,7 +13,7 @@ use super::capacity::Capacity;
 use crate::mir::packer::Packer;
 use isa::sc140::{Condition, Effects, File, Instruction, Opcode, Reg, StackHalf, Unit};
 
-/// What an instruction asks of its set.
+/// The demand of an instruction on its set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Asked {
     pub unit: Option<Unit>,
@@ -53,7 +53,7 @@ pub fn number(register: Reg) -> u32 {
 }
 
 impl Asked {
-    /// What an instruction asks for, with the processor's registers.
+    /// The demand of an instruction, with the processor's registers.
     #[must_use]
     pub fn of(instruction: &Instruction) -> Asked {
         Asked::with(
@@ -310,7 +310,7 @@ pub enum Resource {
     Truth,
 }
 
-/// What each operation of a block or a loop asks for.
+/// The demands of the operations of a block or a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packing {
     pub capacity: Capacity,

@@ -7,9 +7,13 @@ use isa::sc140::{
     Access, Address, Condition, File, Instruction, Memory, Number, Reg, Unit, Write, prefix,
 };
 
+/// Instructions of a set that are compared with each other.
+const COMPARED: usize = 64;
+
 pub(super) fn check(
     listing: &Listing,
     at: usize,
+    marked: bool,
     capacity: &Capacity,
     findings: &mut Vec<Finding>,
 ) {
@@ -24,7 +28,6 @@ pub(super) fn check(
             }),
         });
     };
-    let marked = is_marked(listing, at);
     counts(set, marked, capacity, &mut told);
     conditions(set, &mut told);
     for (number, member) in set.members.iter().enumerate() {
@@ -37,21 +40,12 @@ pub(super) fn check(
             told(Broken::Operands(misfit), Some(number), None);
         }
     }
-    writes(set, &mut told);
-    stores(set, &mut told);
+    // More can't be one set whatever they do: each is not compared with each.
+    if set.members.len() <= COMPARED {
+        writes(set, &mut told);
+        stores(set, &mut told);
+    }
     uses(set, capacity, &mut told);
-}
-
-/// Returns true if the set bears a mark of a loop: the first of a short one, the last but two of a long one.
-pub(super) fn is_marked(listing: &Listing, at: usize) -> bool {
-    listing.loops.iter().any(|hardware| {
-        let marked = match hardware.count {
-            0 => None,
-            1 | 2 => Some(hardware.first),
-            _ => hardware.before_last(2),
-        };
-        marked == Some(at)
-    })
 }
 
 type Told<'a> = dyn FnMut(Broken, Option<usize>, Option<usize>) + 'a;
@@ -150,6 +144,7 @@ fn writes(set: &Set, told: &mut Told<'_>) {
             }
             if let Some(register) = both_write(before, member) {
                 told(Broken::Written { register }, Some(number), Some(other));
+                break;
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use super::super::capacity::Capacity;
 use super::super::listing::{HardwareLoop, Listing};
-use super::group::is_marked;
 use super::{Broken, Finding, Place};
 use isa::sc140::{Flow, Opcode, Reg, Unit, WriteWay};
 
@@ -12,15 +11,20 @@ const ENABLE_GAP: usize = 1;
 const SETUP_GAP: usize = 2;
 
 pub(super) fn check(listing: &Listing, capacity: &Capacity, findings: &mut Vec<Finding>) {
+    let mut around: Vec<usize> = Vec::new();
+    let preparations = preparations(listing);
     for (number, hardware) in listing.loops.iter().enumerate() {
         if hardware.count == 0 {
             continue;
         }
+        let is_open = |&open: &usize| listing.loops[open].contains(hardware.first);
+        while around.pop_if(|open| !is_open(open)).is_some() {}
         let mut told = |broken: Broken, at: Place, with: Option<Place>| {
             findings.push(Finding { broken, at, with });
         };
-        prepared(listing, hardware, capacity, &mut told);
-        nested(listing, number, &mut told);
+        prepared(listing, hardware, preparations[number], capacity, &mut told);
+        nested(listing, hardware, &around, &mut told);
+        around.push(number);
         ends(listing, hardware, &mut told);
     }
     targets(listing, findings);
@@ -40,33 +44,54 @@ const fn member(set: usize, member: usize) -> Place {
     }
 }
 
-/// The last instruction above the loop that is one of these opcodes for its index; nothing is looked for above a place
-/// that control does not fall through.
-fn above(listing: &Listing, hardware: &HardwareLoop, opcodes: &[Opcode]) -> Option<(usize, usize)> {
-    for at in (0..hardware.first).rev() {
-        let set = &listing.sets[at];
-        let found = set.members.iter().position(|known| {
-            known.instruction.as_ref().is_ok_and(|instruction| {
+/// The last instructions above a loop that enable it and that set its start.
+#[derive(Clone, Copy, Default)]
+struct Prepared {
+    enabled: Option<(usize, usize)>,
+    start: Option<(usize, usize)>,
+}
+
+/// By loop. Nothing is looked for above a place that control does not fall through.
+fn preparations(listing: &Listing) -> Vec<Prepared> {
+    let mut out = Vec::with_capacity(listing.loops.len());
+    let mut now = [Prepared::default(); 4];
+    let mut at = 0;
+    for hardware in &listing.loops {
+        while at < hardware.first {
+            let set = &listing.sets[at];
+            if set.apart {
+                now = [Prepared::default(); 4];
+            }
+            for (number, known) in set.members.iter().enumerate() {
+                let Ok(instruction) = &known.instruction else {
+                    continue;
+                };
                 let mnemonic = instruction.mnemonic;
-                mnemonic.index == Some(hardware.index) && opcodes.contains(&mnemonic.opcode)
-            })
-        });
-        if let Some(number) = found {
-            return Some((at, number));
+                let index = usize::from(mnemonic.index.unwrap_or_default() & 3);
+                match mnemonic.opcode {
+                    Opcode::Doen | Opcode::Doensh => now[index].enabled = Some((at, number)),
+                    Opcode::Dosetup => now[index].start = Some((at, number)),
+                    _ => {}
+                }
+            }
+            at += 1;
         }
-        if set.apart {
-            return None;
-        }
+        out.push(now[usize::from(hardware.index & 3)]);
     }
-    None
+    out
 }
 
 /// The enabling of a loop and the setting of its start.
-fn prepared(listing: &Listing, hardware: &HardwareLoop, capacity: &Capacity, told: &mut Told<'_>) {
+fn prepared(
+    listing: &Listing,
+    hardware: &HardwareLoop,
+    known: Prepared,
+    capacity: &Capacity,
+    told: &mut Told<'_>,
+) {
     let index = hardware.index;
     let first = whole(hardware.first);
-    let enabled = above(listing, hardware, &[Opcode::Doen, Opcode::Doensh]);
-    let Some((at, number)) = enabled else {
+    let Some((at, number)) = known.enabled else {
         told(Broken::LoopNotEnabled { index }, first, None);
         return;
     };
@@ -97,7 +122,7 @@ fn prepared(listing: &Listing, hardware: &HardwareLoop, capacity: &Capacity, tol
     if short {
         return;
     }
-    let Some((at, number)) = above(listing, hardware, &[Opcode::Dosetup]) else {
+    let Some((at, number)) = known.start else {
         told(Broken::LoopNotEnabled { index }, first, None);
         return;
     };
@@ -114,18 +139,19 @@ fn prepared(listing: &Listing, hardware: &HardwareLoop, capacity: &Capacity, tol
     }
 }
 
-/// Indices grow inwards, and a short loop holds none.
-fn nested(listing: &Listing, number: usize, told: &mut Told<'_>) {
-    let inner = &listing.loops[number];
-    for outer in &listing.loops[..number] {
+/// Indices grow inwards, and a short loop holds none. `around`: the loops that are open where it begins.
+fn nested(listing: &Listing, inner: &HardwareLoop, around: &[usize], told: &mut Told<'_>) {
+    let outer = around.iter().map(|&number| &listing.loops[number]);
+    let wrong = outer.rev().find(|outer| {
         let inside = outer.contains(inner.first) && outer.count > inner.count;
-        if inside && (inner.index <= outer.index || outer.count <= 2) {
-            let broken = Broken::LoopNesting {
-                inner: inner.index,
-                outer: outer.index,
-            };
-            told(broken, whole(inner.first), Some(whole(outer.first)));
-        }
+        inside && (inner.index <= outer.index || outer.count <= 2)
+    });
+    if let Some(outer) = wrong {
+        let broken = Broken::LoopNesting {
+            inner: inner.index,
+            outer: outer.index,
+        };
+        told(broken, whole(inner.first), Some(whole(outer.first)));
     }
 }
 
@@ -183,11 +209,14 @@ fn targets(listing: &Listing, findings: &mut Vec<Finding>) {
 
 /// The set in front of one that bears a loop's mark.
 fn before_marks(listing: &Listing, findings: &mut Vec<Finding>) {
-    for marked in 1..listing.sets.len() {
-        if !is_marked(listing, marked) || listing.sets[marked].apart {
+    let marks = listing.marked();
+    for (marked, _) in marks.iter().enumerate().filter(|(_, marks)| **marks) {
+        let Some(before) = marked.checked_sub(1) else {
+            continue;
+        };
+        if listing.sets[marked].apart {
             continue;
         }
-        let before = marked - 1;
         for (number, known) in listing.sets[before].members.iter().enumerate() {
             let mut told = |broken| {
                 findings.push(Finding {

@@ -20,7 +20,7 @@ use super::listing::Listing;
 use isa::sc140::{Misfit, Reg, Unit};
 use smol_str::SmolStr;
 
-/// What the statement of a rule rests on.
+/// The kind of source on which the statement of a rule rests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Certainty {
     /// A guess on the safe side, or a bound.
@@ -141,7 +141,7 @@ pub enum Broken {
     },
 }
 
-/// What the address units do with a register.
+/// A use of a register by the address units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PointerUse {
     /// An address is made of it, or another value.
@@ -172,8 +172,9 @@ pub struct Finding {
 #[must_use]
 pub fn check(listing: &Listing, capacity: &Capacity) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for at in 0..listing.sets.len() {
-        group::check(listing, at, capacity, &mut findings);
+    let marked = listing.marked();
+    for (at, &marked) in marked.iter().enumerate() {
+        group::check(listing, at, marked, capacity, &mut findings);
     }
     distance::check(listing, capacity, &mut findings);
     loops::check(listing, capacity, &mut findings);
@@ -216,7 +217,7 @@ impl Broken {
         }
     }
 
-    /// What the statement rests on.
+    /// The kind of source on which the statement rests.
     #[must_use]
     pub const fn certainty(&self) -> Certainty {
         match self {

@@ -208,7 +208,7 @@ fn together(
     group
 }
 
-/// What stands around a piece.
+/// The sets around a piece.
 struct Outside<'a> {
     listing: &'a Listing,
     range: &'a Range<usize>,
@@ -245,11 +245,7 @@ impl Outside<'_> {
                 let near = from + 1 == to;
                 let leaves = self.listing.sets[from].flow().is_some()
                     || from > 0 && self.listing.sets[from - 1].has_slot();
-                let ends = || {
-                    let mut loops = self.listing.loops.iter();
-                    loops.any(|hardware| hardware.before_last(0) == Some(from))
-                };
-                if !near && !leaves && !ends() {
+                if !near && !leaves && self.listing.sets[from].closes.is_empty() {
                     continue;
                 }
                 let ways = self.listing.successors(from);
@@ -345,7 +341,7 @@ impl Outside<'_> {
         }
     }
 
-    /// What prepares a loop stands so far in front of it, and a long loop keeps as many sets as it must have.
+    /// Instructions that prepare a loop stand so far in front of it, and a long loop keeps as many sets as it must have.
     fn loops(&self, graph: &mut Graph) {
         for node in &mut graph.nodes {
             for &(set, number) in &node.members {

@@ -28,14 +28,20 @@ use super::listing::{Listing, Member, Set};
 use super::packer::{Asked, Load};
 use graph::{Graph, graph};
 use isa::sc140::{Opcode, Reg};
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 use syntax::Span;
 use syntax::sc140::Document;
 
 /// Instructions of one piece.
 const MOST: usize = 300;
+/// Sets of a file: each piece looks at all of them.
+const MOST_SETS: usize = 5_000;
+/// Choices of the exact search in a file, and in a piece.
+const CHOICES: u32 = 100_000;
+const CHOICES_OF_ONE: u32 = 2_000;
 
-/// What a piece takes.
+/// The length of a piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
 pub struct Measure {
     pub sets: u32,
@@ -43,7 +49,7 @@ pub struct Measure {
     pub words: u32,
 }
 
-/// What becomes of a piece.
+/// A piece, and the outcome of its re-packing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Repacked {
     /// Sets of the listing.
@@ -70,6 +76,8 @@ pub enum Outcome {
 pub enum KeptReason {
     #[error("more than {most} instructions without a label")]
     TooLong { most: usize },
+    #[error("the file has more than {most} sets")]
+    LargeFile { most: usize },
     #[error("it breaks a rule as it is")]
     Broken,
     #[error("nothing is gained")]
@@ -88,12 +96,16 @@ pub fn repack(
 ) -> Vec<Repacked> {
     let pieces = pieces(document, listing);
     let findings = check(listing, capacity);
-    let touched = |range: &Range<usize>| {
-        findings.iter().any(|finding| {
-            let with = finding.with.map(|with| with.set);
-            range.contains(&finding.at.set) || with.is_some_and(|set| range.contains(&set))
-        })
+    let places = findings.iter().flat_map(|finding| {
+        let with = finding.with.map(|with| with.set);
+        [Some(finding.at.set), with].into_iter().flatten()
+    });
+    let at = |set: usize| {
+        let at = pieces.partition_point(|piece| piece.end <= set);
+        pieces.get(at).filter(|piece| piece.contains(&set))
     };
+    let touched: FxHashSet<Range<usize>> = places.filter_map(at).cloned().collect();
+    let mut choices = CHOICES;
     let modulo = listing.sets.iter().any(|set| {
         let mut members = set.members.iter();
         members.any(|member| member.effects.writes_to(Reg::MCTL))
@@ -102,9 +114,10 @@ pub fn repack(
     let mut planned: Vec<Result<Plan, KeptReason>> = vec![];
     // From the last to the first, so that the places of those in front stay.
     for range in pieces.iter().rev() {
-        let plan = match touched(range) {
-            true => Err(KeptReason::Broken),
-            false => plan(&model, range, modulo, capacity),
+        let plan = match () {
+            () if listing.sets.len() > MOST_SETS => Err(KeptReason::LargeFile { most: MOST_SETS }),
+            () if touched.contains(range) => Err(KeptReason::Broken),
+            () => plan(&model, range, modulo, capacity, &mut choices),
         };
         if let Ok(plan) = &plan {
             replace(&mut model, range, plan);
@@ -194,6 +207,7 @@ fn plan(
     range: &Range<usize>,
     modulo: bool,
     capacity: &Capacity,
+    choices: &mut u32,
 ) -> Result<Plan, KeptReason> {
     let sets = &model.sets[range.clone()];
     let members = || sets.iter().flat_map(|set| &set.members);
@@ -203,7 +217,10 @@ fn plan(
     let graph = graph(model, range, modulo, capacity);
     let before = measure(sets);
     let nothing = KeptReason::NothingGained { proved: false };
-    let found = search::search(&graph, capacity).ok_or(nothing)?;
+    let budget = CHOICES_OF_ONE.min(*choices);
+    let (found, left) = search::search(&graph, capacity, budget);
+    *choices -= budget - left;
+    let found = found.ok_or(nothing)?;
     let sets = arranged(&graph, &found.cycles, found.length);
     let after = planned_measure(&model.sets[range.clone()], &sets);
     if after >= before {
@@ -229,7 +246,7 @@ fn arranged(graph: &Graph, cycles: &[u32], length: u32) -> Vec<Vec<(usize, usize
     sets
 }
 
-/// What members ask for together.
+/// The demand of members together.
 fn load<'a>(members: impl Iterator<Item = &'a Member>) -> Load {
     let instructions = members.filter_map(|member| member.instruction.as_ref().ok());
     let asked: Vec<Asked> = instructions.map(Asked::of).collect();
@@ -273,9 +290,13 @@ fn replace(model: &mut Listing, range: &Range<usize>, plan: &Plan) {
             ),
             labels: Vec::new(),
             alignment: None,
+            closes: Vec::new(),
             apart: false,
         })
         .collect();
+    if let Some(last) = new.last_mut() {
+        last.closes.clone_from(&old[old.len() - 1].closes);
+    }
     if let Some(first) = new.first_mut() {
         first.labels.clone_from(&old[0].labels);
         first.alignment = old[0].alignment;

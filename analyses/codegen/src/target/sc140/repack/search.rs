@@ -9,8 +9,6 @@ use super::super::capacity::Capacity;
 use super::super::packer::Load;
 use super::graph::{Edge, Graph};
 
-/// Choices that are looked at.
-const BUDGET: u32 = 2_000;
 /// Pieces of more nodes are scheduled by lists alone.
 const LARGEST: usize = 64;
 
@@ -24,8 +22,8 @@ pub(super) struct Found {
     pub proved: bool,
 }
 
-/// The best order that was found. `None`: no list came to its end.
-pub(super) fn search(graph: &Graph, capacity: &Capacity) -> Option<Found> {
+/// The best order that was found, `None` if no list came to its end, and what is left of the choices.
+pub(super) fn search(graph: &Graph, capacity: &Capacity, budget: u32) -> (Option<Found>, u32) {
     let count = graph.nodes.len();
     let mut incoming: Vec<Vec<Edge>> = vec![Vec::new(); count];
     let mut outgoing: Vec<Vec<Edge>> = vec![Vec::new(); count];
@@ -41,7 +39,7 @@ pub(super) fn search(graph: &Graph, capacity: &Capacity) -> Option<Found> {
         heights,
         cycles: vec![None; count],
         best: None,
-        budget: BUDGET,
+        budget,
     };
     let least = search.lower_bound();
     for by in [Priority::Height, Priority::Followers, Priority::Text] {
@@ -52,9 +50,11 @@ pub(super) fn search(graph: &Graph, capacity: &Capacity) -> Option<Found> {
         search.exact(0);
     }
     let complete = count <= LARGEST && search.budget > 0;
-    let best = search.best?;
-    let proved = complete || best.length <= least;
-    Some(Found { proved, ..best })
+    let best = search.best.map(|best| Found {
+        proved: complete || best.length <= least,
+        ..best
+    });
+    (best, search.budget)
 }
 
 /// Sets from each node to the end of the piece, at least.
