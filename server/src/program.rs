@@ -20,13 +20,14 @@ use includes::Includes;
 pub use items::{is_named, item_at, items_to_show, own_items};
 pub use machine::{
     MachineText, charges, costs_of, machine, machine_file_problem, machine_problems, machine_text,
-    processor, thread_charges,
+    processor, set_processor, thread_charges,
 };
 pub use passed::{
     Callees, Passed, all_calls, callees, callers_that_differ, calls, calls_of_device, passed,
 };
 pub use problems::{item_problems, problems, tree_problems};
 pub use rewritten::{Rewritten, bodies, rewritten};
+pub use sets::{SetCode, set_code};
 pub use silent::{NothingShown, nothing_shown};
 
 use crate::config::AnalysisConfig;

@@ -327,7 +327,7 @@ fn dump_explain_and_version() {
         assert!(text(&output).contains("scale"), "{what}: {}", text(&output));
     }
     assert!(text(&lockstep(&["explain", "bank-conflict"])).contains("## How to silence"));
-    assert_eq!(text(&lockstep(&["explain"])).lines().count(), 44);
+    assert_eq!(text(&lockstep(&["explain"])).lines().count(), 46);
     assert!(text(&lockstep(&["--version"])).contains(env!("CARGO_PKG_VERSION")));
     assert!(Path::new(env!("CARGO_BIN_EXE_lockstep")).is_file());
 }

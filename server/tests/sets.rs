@@ -204,3 +204,105 @@ fn what_can_not_be_read_is_told() {
     let told = lockstep(&["check", &silent]);
     assert!(told.status.success(), "{}", errors(&told));
 }
+
+const BROKEN: &str = "\
+_f
+ [
+    clr      d0
+    clr      d0
+ ]
+    move.w   #536,r7
+    suba     r7,sp
+    rts
+";
+
+#[test]
+fn broken_rules_are_told_with_their_number_and_what_they_rest_on() {
+    let place = Place::new("sets-rules");
+    let file = place.file("broken.sc140.asm", BROKEN);
+    let told = lockstep(&["check", &file]);
+    assert_eq!(
+        told.status.code(),
+        Some(1),
+        "a rule of the manual is broken"
+    );
+    let shown = text(&told);
+    assert!(
+        shown.contains("broken.sc140.asm:4:5: error[vles-illegal]: d0 is written twice in a set"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("broken.sc140.asm:7:5: warning[vles-illegal]: r7 is used by the address units in the set behind a move to it"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("(G.G.4)") && shown.contains("(A.2)"),
+        "{shown}"
+    );
+    let page = text(&lockstep(&["explain", "vles-illegal"]));
+    assert!(page.contains("| G.G.5 |"), "{page}");
+    for name in [
+        "dot-product",
+        "fir-four-outputs",
+        "maximum",
+        "saturating-add",
+        "conditional-count",
+    ] {
+        let silent = lockstep(&["check", &fixture(&format!("{name}.sc140.asm")), "--notes"]);
+        assert!(!text(&silent).contains("vles-"), "{}", text(&silent));
+    }
+}
+
+#[test]
+fn a_target_in_two_fetches_is_told() {
+    let place = Place::new("sets-fetches");
+    let code = "    ALIGN 16\n_f\n    move.l   #100000,r0\n    addnc.w  #1,d0,d1\nL1\n [\n    addnc.w  #1,d0,d1\n    addnc.w  #1,d2,d3\n ]\n    bf       <L1\n    rts\n";
+    let file = place.file("split.sc140.asm", code);
+    let shown = text(&lockstep(&["check", &file, "--notes"]));
+    assert!(
+        shown.contains("split.sc140.asm:6:2: information[vles-split]: two fetches hold this set: each jump here takes a cycle more"),
+        "{shown}"
+    );
+    let aligned = place.file(
+        "aligned.sc140.asm",
+        code.replace("L1\n [", " FALIGN\nL1\n ["),
+    );
+    let silent = text(&lockstep(&["check", &aligned, "--notes"]));
+    assert!(!silent.contains("vles-split"), "{silent}");
+}
+
+#[test]
+fn pieces_are_re_packed_from_the_command_line() {
+    let place = Place::new("sets-repack");
+    let code = "_f\n    clr      d2      ; a sum\n    move.w   (r0)+,d0\n    clr      d3\n    mac      d0,d1,d2\n    rts\n";
+    let file = place.file("pack.sc140.asm", code);
+    let actions = text(&lockstep(&["actions", &file, "--at", "3:5"]));
+    assert!(
+        actions.contains("Re-pack this piece: 5 to 2 sets"),
+        "{actions}"
+    );
+    let written = lockstep(&["apply", "re-pack", &file, "--at", "3:5"]);
+    assert_eq!(
+        text(&written),
+        "_f\n [\n    clr      d2      ; a sum\n    move.w   (r0)+,d0\n    clr      d3\n ]\n [\n    mac      d0,d1,d2\n    rts\n ]\n",
+        "{}",
+        errors(&written)
+    );
+    let two = place.file(
+        "two.sc140.asm",
+        format!("{code}_g\n    clr d0\n    clr d1\n    rts\n"),
+    );
+    let all = lockstep(&["apply", "re-pack-file", &two, "--at", "1:1"]);
+    assert!(
+        text(&all).contains("_g\n [\n    clr d0\n    clr d1\n    rts\n ]"),
+        "{}",
+        errors(&all)
+    );
+    let kept = place.file("kept.sc140.asm", BROKEN);
+    let refused = lockstep(&["apply", "re-pack", &kept, "--at", "3:5"]);
+    assert!(
+        errors(&refused).contains("breaks a rule as it is"),
+        "{}",
+        errors(&refused)
+    );
+}

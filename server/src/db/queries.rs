@@ -23,9 +23,12 @@ use crate::derive::rows::Rows;
 use crate::derive::silences::Silences;
 use crate::derive::ways::Ways;
 use crate::derive::zeros::{ProfileText, Zeros};
-use crate::program::{self, Analysed, Assembly, Body, Callees, Holds, MachineText, Passed, Places};
+use crate::program::{
+    self, Analysed, Assembly, Body, Callees, Holds, MachineText, Passed, Places, SetCode,
+};
 use codegen::machine::Table;
 use codegen::target::ia64::rebundle::Rebundled;
+use codegen::target::sc140::repack::Repacked;
 use facts::cost::Machine;
 use ir::lower::c_family::{Environment, ItemDeclaration, Lowered};
 use smol_str::SmolStr;
@@ -83,6 +86,8 @@ pub(super) fn derive_all(db: &dyn Db, file: File) {
     profile_of(db, file);
     assembly(db, file);
     bundles(db, file);
+    set_code(db, file);
+    repacked(db, file);
     silences(db, file);
 }
 
@@ -350,6 +355,18 @@ pub fn assembly(db: &dyn Db, file: File) -> Arc<Assembly> {
 #[salsa::tracked]
 pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
     derive::bundles::bundles(db, file)
+}
+
+/// A file of assembly in execution sets, with the rules that it breaks.
+#[salsa::tracked]
+pub fn set_code(db: &dyn Db, file: File) -> Arc<SetCode> {
+    Arc::new(program::set_code(db, file))
+}
+
+/// Its pieces, re-packed. Asked for only where actions are.
+#[salsa::tracked]
+pub fn repacked(db: &dyn Db, file: File) -> Vec<Repacked> {
+    derive::repacked::repacked(db, file)
 }
 
 #[salsa::tracked]

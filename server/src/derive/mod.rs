@@ -20,6 +20,7 @@ pub mod pressure_edits;
 pub mod register_findings;
 pub mod register_rows;
 pub mod registers;
+pub mod repacked;
 pub mod rows;
 pub mod silences;
 pub mod speculation;

@@ -31,6 +31,8 @@ const NOTES: &[(&str, &str)] = &[
     ),
     ("unusable-file", include_str!("unusable-file.md")),
     ("unusable-profile", include_str!("unusable-profile.md")),
+    ("vles-illegal", include_str!("vles-illegal.md")),
+    ("vles-split", include_str!("vles-split.md")),
 ];
 
 /// The page of a diagnostic, as Markdown.

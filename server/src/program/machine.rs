@@ -70,6 +70,14 @@ pub fn processor(db: &dyn Db, settings: Settings) -> Arc<Table> {
         .unwrap_or_else(machine::default_table)
 }
 
+/// The processor with execution sets for which assembly is judged: the user's own, or the first that is known.
+pub fn set_processor(db: &dyn Db, settings: Settings) -> Option<Arc<Table>> {
+    let known = || machine::tables().iter();
+    own(db, settings)
+        .filter(|table| table.sets().is_some())
+        .or_else(|| known().find(|table| table.sets().is_some()).cloned())
+}
+
 pub fn charges(db: &dyn Db, settings: Settings) -> Machine {
     let lanes = settings.analysis(db).options.warp_size;
     machine::charges(db::machine(db, settings), lanes)

@@ -60,6 +60,7 @@ pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     all.extend(super::partly_dead::actions(db, file, range));
     all.extend(super::speculation::actions(db, file, range));
     all.extend(super::assembly::actions(db, file, range));
+    all.extend(super::set_actions::actions(db, file, range));
     all.extend(super::loops::actions(db, file, range));
     all.extend(super::conversion::actions(db, file, range));
     all.extend(super::allocations::actions(db, file, range));

@@ -32,6 +32,8 @@ pub mod reasons;
 pub mod registers;
 pub mod rename;
 pub mod report;
+mod set_actions;
+mod set_rules;
 pub mod sets;
 pub mod signature;
 pub mod speculation;

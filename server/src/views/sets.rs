@@ -1,21 +1,33 @@
 //! Assembly in execution sets: the effect of the instruction at a place, its unit, and its cycles.
 
 use super::model::Hover;
-use codegen::isa::sc140::{Row, Unit};
+use codegen::isa::sc140::{self as isa, Row, Unit, Words, prefix};
 use codegen::machine::schema::SetKey;
 use codegen::machine::sets::Sets;
 use codegen::machine::{Table, tables};
-use syntax::sc140::{Condition, Expr, Instruction, OperandKind};
+use codegen::target::sc140::capacity::Capacity;
+use codegen::target::sc140::listing::{Listing, Member};
+use syntax::Span;
+use syntax::sc140::{Condition, Document, Expr, Instruction, OperandKind};
 
 /// Returns the description of the instruction whose text this offset lies in.
 #[must_use]
 pub fn hover(text: &str, offset: u32) -> Option<Hover> {
     let document = syntax::sc140::parse(text);
-    let found = document.sets().find_map(|(_, set)| {
-        set.conditional()
-            .find(|(_, instruction)| instruction.span.contains(offset))
-    });
-    let (condition, instruction) = found?;
+    let (whole, set) = document.sets().find(|(span, _)| span.contains(offset))?;
+    let summary = summary(&document, whole);
+    let found = set
+        .conditional()
+        .find(|(_, instruction)| instruction.span.contains(offset));
+    let Some((condition, instruction)) = found else {
+        // At a bracket.
+        let letter = text.get(offset as usize..)?.chars().next()?;
+        let markdown = summary.filter(|_| matches!(letter, '[' | ']'))?;
+        return Some(Hover {
+            span: whole,
+            markdown,
+        });
+    };
     let span = instruction.span;
     let name = &instruction.mnemonic;
     let Some((row, delayed)) = Row::of(name) else {
@@ -53,7 +65,35 @@ pub fn hover(text: &str, offset: u32) -> Option<Hover> {
             .collect();
         markdown += &format!("\n\n{}", forms.join(", "));
     }
+    if let Some(summary) = summary {
+        markdown += &format!("\n\n{summary}");
+    }
     Some(Hover { span, markdown })
+}
+
+/// What the set at a place takes of what a set holds.
+fn summary(document: &Document, place: Span) -> Option<String> {
+    let capacity = Capacity::of(processor()?.1);
+    let listing = Listing::of(document);
+    let set = listing.sets.iter().find(|set| set.span == place)?;
+    let units: Vec<Unit> = set.members.iter().filter_map(Member::unit).collect();
+    let data = units.iter().filter(|unit| **unit == Unit::Data).count();
+    let own = set.instructions().map(isa::Instruction::words);
+    let words = own.fold(
+        prefix(set.instructions(), set.is_conditional(), false),
+        Words::plus,
+    );
+    let counted = match words.least == words.most {
+        true => words.most.to_string(),
+        false => format!("{} to {}", words.least, words.most),
+    };
+    Some(format!(
+        "set: {data} of {} data units · {} of {} address units · {counted} of {} words, prefix included",
+        capacity.data,
+        units.len() - data,
+        capacity.address,
+        capacity.words
+    ))
 }
 
 /// The processor that such assembly is for.
@@ -150,6 +190,19 @@ mod tests {
         );
         assert!(at(text, "and #1").markdown.contains("bit-mask unit"));
         assert!(at(text, "frob").markdown.contains("not known"));
+        assert!(
+            mac.markdown.ends_with(
+                "set: 1 of 4 data units · 1 of 2 address units · 4 of 8 words, prefix included"
+            ),
+            "{}",
+            mac.markdown
+        );
+        let bracket = at(text, " [");
+        assert!(
+            bracket.markdown.starts_with("set: 1 of 4"),
+            "{}",
+            bracket.markdown
+        );
         assert_eq!(hover(text, 0), None, "a label");
         assert_eq!(hover(text, text.find("sum").expect("it") as u32), None);
     }
