@@ -12,11 +12,11 @@
 //! Piece by piece: dependences with the distances of [`super::latency`] and those to what stands around the piece, sets by
 //! an exact search where the piece is small and by lists where it is not, written with the instructions' own text and
 //! comments; `nop`s go where no distance asks for one. A piece stays as it is when nothing is gained, and when it breaks a
-//! rule as it is. What a piece becomes is shown to the checker of the rules
-//! (`super::check`); one in which it finds a fault stays as it is.
+//! rule as it is. What a piece becomes is shown to the checker of the rules (`super::check`); one in which it finds a fault
+//! stays as it is.
 //!
-//! Does not move instructions across labels, directives, changes of flow and what is not known, and leaves delayed jumps and their slots alone;
-//! a jump that ends a piece stays in its last set.
+//! Does not move instructions across labels, directives, changes of flow and what is not known, and leaves delayed jumps
+//! and their slots alone; a jump that ends a piece stays in its last set.
 
 mod graph;
 mod print;
