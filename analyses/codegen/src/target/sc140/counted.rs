@@ -110,7 +110,10 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     block.operations.pop();
     block.operations.remove(found.compare);
     let step = found.moves - usize::from(found.compare < found.moves);
-    let inside = region.blocks.iter().map(|&block| &out.blocks[block as usize + 1]);
+    let inside = region
+        .blocks
+        .iter()
+        .map(|&block| &out.blocks[block as usize + 1]);
     let reads = inside
         .flat_map(|block| &block.operations)
         .filter(|one| one.reads().any(|read| read == found.counter))
@@ -250,7 +253,11 @@ fn is_local(function: &Function, flag: Virtual) -> bool {
     function.blocks.iter().all(|block| {
         let reads = |one: &Operation| one.reads().any(|read| read == flag);
         let writes = |one: &Operation| one.writes().any(|written| written == flag);
-        let mut readers = block.operations.iter().enumerate().filter(|(_, one)| reads(one));
+        let mut readers = block
+            .operations
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| reads(one));
         match (readers.next(), readers.next()) {
             (None, _) => true,
             (Some((at, _)), None) => block.operations[..at].iter().any(writes),

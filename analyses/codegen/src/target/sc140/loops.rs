@@ -55,7 +55,10 @@ pub(super) fn pipeline(function: &mut Function, sets: &Sets) -> Vec<LoopReport> 
         match expand::expand(function, block, sets, &limits) {
             Ok(made) => {
                 // What enabled the loop enables what is left of it.
-                let operations = function.blocks.iter_mut().flat_map(|one| &mut one.operations);
+                let operations = function
+                    .blocks
+                    .iter_mut()
+                    .flat_map(|one| &mut one.operations);
                 for setup in operations.filter(|one| one.mnemonic.opcode == Opcode::Dosetup) {
                     if setup.sources == [Operand::Block(block)] {
                         setup.sources = vec![Operand::Block(made.rest)];
