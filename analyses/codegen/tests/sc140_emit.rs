@@ -152,6 +152,7 @@ fn judge(seed: u64, sets: &Sets, tally: &mut Tally) {
             emitted.text
         )
     };
+    assert_eq!(sc140::broken(&emitted.text), [""; 0], "{}", told());
     let entry = &program.module.functions[0];
     let params = &entry.blocks[entry.entry()].params;
     let mut buffers = Vec::new();

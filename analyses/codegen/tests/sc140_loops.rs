@@ -72,6 +72,7 @@ fn judge(text: &str, name: &str, given: &[Given], pipeline: bool) -> (Emitted, u
     let expected = run(&module, &launch);
     assert_eq!(expected.error, None);
     let told = || format!("{text}\n{}", emitted.text);
+    assert_eq!(sc140::broken(&emitted.text), [""; 0], "{}", told());
     let found = simulated(&emitted.text, &format!("_{name}"), &buffers, &arguments);
     let (outcome, left) = found.unwrap_or_else(|fault| panic!("{fault}\n{}", told()));
     for (left, after) in left.iter().zip(&expected.buffers) {

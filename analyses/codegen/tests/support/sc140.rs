@@ -2,6 +2,9 @@
 
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{Language, Module};
+use lockstep_codegen::target::sc140::capacity::Capacity;
+use lockstep_codegen::target::sc140::check::check;
+use lockstep_codegen::target::sc140::listing::Listing;
 use oracle::interp::Launch;
 use oracle::random::c::{Argument, Kernel, Scalar};
 use simulate::Memory;
@@ -51,6 +54,16 @@ pub(crate) fn limits() -> Limits {
         },
         ..Limits::default()
     }
+}
+
+/// The rules of execution sets that a text breaks, by the checker that knows nothing of its making.
+pub(crate) fn broken(text: &str) -> Vec<String> {
+    let table = lockstep_codegen::machine::named("sc140").expect("a table");
+    let capacity = Capacity::of(table.sets().expect("execution sets"));
+    let document = syntax::sc140::parse(text);
+    let listing = Listing::of(&document);
+    let found = check(&listing, &capacity);
+    found.iter().map(|one| format!("{one:?}")).collect()
 }
 
 /// The outcome of assembly, and what it leaves in each buffer; an argument that is `None` is the next buffer's address.

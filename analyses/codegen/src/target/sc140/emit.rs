@@ -12,7 +12,7 @@
 
 pub use super::loops::LoopReport;
 
-use super::code::{Allocation, Function, Operation};
+use super::code::{Allocation, Function, Name, Operand, Operation};
 use super::frame::Frame;
 use super::machine::{Limits, locate};
 use super::print::Printer;
@@ -154,6 +154,7 @@ fn lowered(
         vec![Refused { reason, loc }]
     })?;
     allocate::jumps(&mut function);
+    name(&mut function, &allocation);
     packed(&mut function, &allocation, sets);
     Ok(Lowered {
         name: names[number].clone(),
@@ -161,6 +162,23 @@ fn lowered(
         allocation,
         loops: reports,
     })
+}
+
+/// Operations name the registers that they were given.
+fn name(function: &mut Function, allocation: &Allocation) {
+    let operations = function
+        .blocks
+        .iter_mut()
+        .flat_map(|block| &mut block.operations);
+    for operation in operations {
+        for operand in operation.targets.iter_mut().chain(&mut operation.sources) {
+            if let Operand::Register(name) | Operand::Address(name) = operand
+                && let Name::Virtual(register) = *name
+            {
+                *name = Name::Fixed(allocation.register(register));
+            }
+        }
+    }
 }
 
 /// Sets of all blocks: loops first, whose length says how they are enabled.

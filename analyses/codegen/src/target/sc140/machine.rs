@@ -1,10 +1,12 @@
 //! The SC140 as passes see it.
 
+use super::capacity::Capacity;
 use super::code::{
     self, Allocation, Function, LOOP, Name, Operand, Operation, Virtual, counter, is_access,
     is_move, is_store, operation, writes_truth,
 };
-use super::demands::Demands;
+use super::demands::asked;
+use super::packer::Packing;
 use crate::mir::{
     Arithmetic, Counted, Definition, FrameAccess, FrameAddress, RegisterFile, Scheduled, SpillCode,
     SpillSlot, Target,
@@ -316,10 +318,11 @@ impl Target for Sc140 {
 }
 
 impl Scheduled for Sc140 {
-    type Packer = Demands;
+    type Packer = Packing;
 
-    fn packer(_: &Self::Processor, operations: &[Operation]) -> Demands {
-        Demands::of(operations)
+    fn packer(sets: &Self::Processor, operations: &[Operation]) -> Packing {
+        let asked = operations.iter().map(asked).collect();
+        Packing::new(Capacity::of(sets), asked)
     }
     /// A move to an address register, and T for a unit that is not the data unit, are there a set later.
     fn latency(_: &Self::Processor, from: &Operation, to: &Operation, register: Name) -> u32 {
