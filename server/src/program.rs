@@ -34,7 +34,8 @@ use crate::config::AnalysisConfig;
 use crate::db::{self, Db, File, Item, ItemPlace, Settings, Source};
 pub use crate::language::Language;
 use facts::{Cause, CauseReason, CauseStep, Finding, FunctionFacts, Scope};
-use ir::lower::c_family::{Bodies, Environment, Lowered};
+use ir::lower::c_family::recognize::Recognized;
+use ir::lower::c_family::{Bodies, Environment, LowerOptions, Lowered};
 use ir::{Block, Function, FunctionKind, Loc, Site, Value};
 use smol_str::SmolStr;
 use std::path::Path;
@@ -430,9 +431,7 @@ pub fn environment(db: &dyn Db, file: File) -> Environment {
         .iter()
         .map(|&item| db::declaration(db, item));
     let mut environment = Environment::of_declarations(declarations);
-    environment
-        .missing_headers
-        .clone_from(db::missing_headers(db, file));
+    environment.set_missing_headers(db::missing_headers(db, file).clone());
     environment
 }
 
@@ -454,6 +453,28 @@ impl Bodies for ItemBodies<'_> {
         let item = *db::items(self.db, self.file).get(index[at].1 as usize)?;
         Some(db::parsed(self.db, item).clone())
     }
+    fn recognized(
+        &self,
+        _env: &Environment,
+        key: &ItemKey,
+        _options: &LowerOptions,
+    ) -> Option<Recognized> {
+        let index = db::items_by_key(self.db, self.file);
+        let at = index.binary_search_by(|(known, _)| known.cmp(key)).ok()?;
+        let item = *db::items(self.db, self.file).get(index[at].1 as usize)?;
+        *db::recognized(self.db, item)
+    }
+}
+
+/// The basic operation that a function of C is. What it calls is looked at as it is written, so that no answer asks for
+/// another.
+pub fn recognized(db: &dyn Db, item: Item<'_>) -> Option<Recognized> {
+    let file = item.main(db);
+    let config = settings(db, file).analysis(db);
+    let options = lower_options(config, ir::Language::C, item.name(db));
+    let bodies = ItemBodies { db, file };
+    let key = key(db, item);
+    ir::lower::c_family::recognize::recognize(db::environment(db, file), &bodies, &key, &options)
 }
 
 pub fn items_by_key(db: &dyn Db, file: File) -> Vec<(ItemKey, u32)> {

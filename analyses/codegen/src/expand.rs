@@ -76,7 +76,8 @@ impl Expander<'_> {
         };
         let to = self.function.ty(result);
         let from = self.function.ty(*data.args.first()?);
-        if !from.is_int() || from == Type::I64 {
+        let places = matches!(data.op, Op::Unary(UnaryOp::Normalize));
+        if !from.is_int() || from == Type::I64 && !places {
             return None;
         }
         let last = match (&data.op, data.args.as_slice()) {

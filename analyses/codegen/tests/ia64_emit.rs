@@ -19,7 +19,7 @@ use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::passes::Limits;
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
 use oracle::interp::{Instance, Launch, Observer, run_with};
-use oracle::random::c::{Kernel, kernel};
+use oracle::random::c::{Kernel, fractions, kernel};
 use oracle::random::{self, Flavour, Shape};
 use simulate::ia64::{self as sim, Arg, Memory, Program, run};
 use std::path::PathBuf;
@@ -357,17 +357,17 @@ fn ask_for_all(module: &mut Module) {
     }
 }
 
-fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut String) {
-    let kernel = kernel(seed);
-    let mut module = lowered(&kernel);
+fn judge_kernel(kernel: &Kernel, pipelined: bool, tally: &mut Tally, texts: &mut String) {
+    let seed = kernel.seed;
+    let mut module = lowered(kernel);
     if seed % 7 < 2 {
         ask_for_all(&mut module);
     }
     // Products and sums are one operation in two fifths of them.
     let contract = seed % 5 < 2;
     let expected = match contract {
-        true => interpreted(&kernel, &contracted(&module)),
-        false => interpreted(&kernel, &module),
+        true => interpreted(kernel, &contracted(&module)),
+        false => interpreted(kernel, &module),
     };
     let table = machine::named(["itanium", "itanium2"][seed as usize % 2]).expect("a table");
     let epic = table.epic().expect("explicit groups");
@@ -414,7 +414,7 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
             ..sim::Limits::default()
         };
         let name = &module.functions[0].name;
-        if let Err(why) = agrees(&kernel, name, &expected, text, &limits) {
+        if let Err(why) = agrees(kernel, name, &expected, text, &limits) {
             panic!("{why}\n{}", told());
         }
     }
@@ -438,7 +438,7 @@ fn kernels_that_once_differed_compute_the_same() {
     let mut tally = Tally::default();
     let mut batch = Batch::new();
     for seed in [5_000_139, 6_015_511] {
-        judge_kernel(seed, true, &mut tally, &mut batch.texts);
+        judge_kernel(&kernel(seed), true, &mut tally, &mut batch.texts);
     }
     batch.judge(true);
     assert_eq!(tally.judged, 2);
@@ -454,7 +454,7 @@ fn random_kernels_compute_the_same() {
     let mut batch = Batch::new();
     for seed in first..first + count {
         let pipelined = pipelined == 1 || (pipelined == 2 && seed % 3 == 1);
-        judge_kernel(seed, pipelined, &mut tally, &mut batch.texts);
+        judge_kernel(&kernel(seed), pipelined, &mut tally, &mut batch.texts);
         batch.judge(seed + 1 == first + count);
     }
     println!(
@@ -471,4 +471,24 @@ fn random_kernels_compute_the_same() {
     assert_eq!(u64::from(tally.judged), count);
     assert!(u64::from(tally.spilled) * 20 >= count);
     assert!(tally.converted as u64 >= count / 10, "{}", tally.converted);
+}
+
+/// Basic operations of ETSI and ITU-T, by ordinary ones: the seeds of `LOCKSTEP_C_KERNELS`, half of them with pipelined loops.
+#[test]
+fn kernels_of_basic_operations_compute_the_same() {
+    let count = setting("LOCKSTEP_C_KERNELS", 200);
+    let first = setting("LOCKSTEP_FIRST", 0);
+    let mut tally = Tally::default();
+    let mut batch = Batch::new();
+    for seed in first..first + count {
+        let pipelined = seed % 2 == 1;
+        judge_kernel(&fractions(seed), pipelined, &mut tally, &mut batch.texts);
+        batch.judge(seed + 1 == first + count);
+    }
+    println!(
+        "{} of {count} kernels of basic operations computed the same, {} refused; {} of {} loops pipelined",
+        tally.judged, tally.refused, tally.pipelined, tally.loops
+    );
+    assert_eq!(u64::from(tally.judged), count);
+    assert!(tally.pipelined > 0);
 }

@@ -91,7 +91,7 @@ fn judged(seeds: std::ops::Range<u64>, all: bool) -> Vec<Judged> {
             .iter()
             .map(|&at| list[at].wide.kernel.clone())
             .collect();
-        let lines = host::compiled(&compiler, folder.path(), &kernels);
+        let lines = host::compiled(&compiler, folder.path(), &kernels, "");
         for (&at, line) in open.iter().zip(&lines) {
             let number = |word: &str| u64::from_str_radix(word, 16).expect("a number");
             let line = line.trim_start_matches("void");

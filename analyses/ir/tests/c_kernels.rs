@@ -1,7 +1,8 @@
 //! Random C kernels, lowered and interpreted, against the same text compiled by the host's C compiler: results and
 //! memory bit for bit, where any NaN is as good as another.
 //!
-//! `LOCKSTEP_C_KERNELS` is how many (2,000), of wide ones `LOCKSTEP_WIDE_KERNELS` (300), `LOCKSTEP_C_SEED` the first, `LOCKSTEP_CC` the compiler (`cc`),
+//! `LOCKSTEP_C_KERNELS` is how many (2,000), of wide ones `LOCKSTEP_WIDE_KERNELS` (300), of those with definitions of basic
+//! operations `LOCKSTEP_DEFINED_KERNELS` (30), `LOCKSTEP_C_SEED` the first, `LOCKSTEP_CC` the compiler (`cc`),
 //! `LOCKSTEP_CFLAGS` further flags: `-fsanitize=undefined -fno-sanitize-recover` judges the generator. Without a
 //! compiler the test says so and passes; continuous integration installs one.
 
@@ -14,7 +15,7 @@ use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language};
 use oracle::interp::{self, Launch, run};
-use oracle::random::c::{self, Argument, Kernel, Scalar, kernel, wide};
+use oracle::random::c::{self, Argument, Kernel, Scalar, fractions, kernel, wide};
 use std::fmt::Write as _;
 use syntax::c_family::{Dialect, parse_text};
 
@@ -27,21 +28,47 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn kernels_compute_what_the_host_compiler_computes() {
-    agree("plain", setting("LOCKSTEP_C_KERNELS", 2_000), |seed| {
+    agree("plain", setting("LOCKSTEP_C_KERNELS", 2_000), "", |seed| {
         (kernel(seed), true)
+    });
+}
+
+/// The host has the operations from their definitions in C; here they are known by their prototypes.
+#[test]
+fn basic_operations_compute_what_their_definitions_do() {
+    let library = include_str!("support/basic_op.c");
+    let count = setting("LOCKSTEP_C_KERNELS", 1_000);
+    agree("fractional", count, library, |seed| (fractions(seed), true));
+}
+
+/// The same with the definitions in sight: most of them are found to be operations, the others are entered.
+#[test]
+fn definitions_in_c_compute_what_they_did() {
+    let library = include_str!("support/basic_op.c");
+    let count = setting("LOCKSTEP_DEFINED_KERNELS", 30);
+    agree("defined", count, library, |seed| {
+        let mut kernel = fractions(seed);
+        let declared = |line: &&str| {
+            let declares = line.starts_with("typedef") || line.starts_with("static Flag");
+            let prototype = line.starts_with("Word") && line.ends_with(");");
+            !(declares || prototype)
+        };
+        let own: Vec<&str> = kernel.text.lines().filter(declared).collect();
+        kernel.text = own.join("\n") + "\n";
+        (kernel, true)
     });
 }
 
 /// Kernels with calls through pointers are only built and run by the host: the interpreter has no such calls.
 #[test]
 fn wide_kernels_compute_what_the_host_compiler_computes() {
-    agree("wide", setting("LOCKSTEP_WIDE_KERNELS", 300), |seed| {
+    agree("wide", setting("LOCKSTEP_WIDE_KERNELS", 300), "", |seed| {
         let wide = wide(seed);
         (wide.kernel, !wide.through_pointers)
     });
 }
 
-fn agree(kind: &str, count: u64, of: impl Fn(u64) -> (Kernel, bool)) {
+fn agree(kind: &str, count: u64, library: &str, of: impl Fn(u64) -> (Kernel, bool)) {
     let Some(compiler) = host::compiler() else {
         return;
     };
@@ -52,8 +79,13 @@ fn agree(kind: &str, count: u64, of: impl Fn(u64) -> (Kernel, bool)) {
     for start in (first..first + count).step_by(BATCH as usize) {
         let seeds = start..(start + BATCH).min(first + count);
         let (kernels, interpretable): (Vec<Kernel>, Vec<bool>) = seeds.map(&of).unzip();
-        let host = host::compiled(&compiler, &folder, &kernels);
+        let host = host::compiled(&compiler, &folder, &kernels, library);
         for ((kernel, expected), interpretable) in kernels.iter().zip(&host).zip(interpretable) {
+            let mut kernel = kernel.clone();
+            if kind == "defined" {
+                kernel.text = format!("{library}{}", kernel.text);
+            }
+            let kernel = &kernel;
             if !interpretable {
                 open += 1;
                 continue;

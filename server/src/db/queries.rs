@@ -30,6 +30,7 @@ use codegen::machine::Table;
 use codegen::target::ia64::rebundle::Rebundled;
 use codegen::target::sc140::repack::Repacked;
 use facts::cost::Machine;
+use ir::lower::c_family::recognize::Recognized;
 use ir::lower::c_family::{Environment, ItemDeclaration, Lowered};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -169,6 +170,11 @@ pub fn environment(db: &dyn Db, file: File) -> Environment {
 #[salsa::tracked]
 pub fn items_by_key(db: &dyn Db, file: File) -> Vec<(ItemKey, u32)> {
     program::items_by_key(db, file)
+}
+
+#[salsa::tracked]
+pub fn recognized<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Recognized> {
+    program::recognized(db, item)
 }
 
 #[salsa::tracked(lru = 32)]

@@ -4,7 +4,8 @@
 
 use super::{Includes, ItemBodies, key, path_text};
 use crate::db::{self, Db, File, Item};
-use ir::lower::c_family::{Bodies, Environment, ItemDeclaration, Lowered};
+use ir::lower::c_family::recognize::Recognized;
+use ir::lower::c_family::{Bodies, Environment, ItemDeclaration, LowerOptions, Lowered};
 use std::path::Path;
 use std::sync::Arc;
 use syntax::ItemKey;
@@ -37,6 +38,15 @@ impl Bodies for With<'_> {
             return Some(Arc::clone(&self.changed.1));
         }
         self.others.body(key)
+    }
+    fn recognized(
+        &self,
+        env: &Environment,
+        key: &ItemKey,
+        options: &LowerOptions,
+    ) -> Option<Recognized> {
+        // What the changed item calls is as it was; what calls it may see another.
+        ir::lower::c_family::recognize::recognize(env, self, key, options)
     }
 }
 

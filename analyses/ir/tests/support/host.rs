@@ -17,8 +17,13 @@ pub(crate) fn compiler() -> Option<String> {
     Some(compiler)
 }
 
-/// A line for each kernel: the result and the buffers, in hexadecimal.
-pub(crate) fn compiled(compiler: &str, folder: &Path, kernels: &[Kernel]) -> Vec<String> {
+/// Of kernels and of what they call: a line for each, the result and the buffers, in hexadecimal.
+pub(crate) fn compiled(
+    compiler: &str,
+    folder: &Path,
+    kernels: &[Kernel],
+    library: &str,
+) -> Vec<String> {
     let mut text = String::from(
         "#include <stdio.h>\n#include <string.h>\n#include <math.h>\n\
          static void element(const unsigned char *at, int size, int is_float) {\n\
@@ -28,6 +33,7 @@ pub(crate) fn compiled(compiler: &str, folder: &Path, kernels: &[Kernel]) -> Vec
          if (is_float && size == 8) { double x; memcpy(&x, at, 8); if (x != x) bits = 0x7ff8000000000000ul; }\n\
          printf(\" %lx\", bits);\n}\n",
     );
+    text.push_str(library);
     let mut main = String::from("int main(void) {\n");
     for (number, kernel) in kernels.iter().enumerate() {
         let _ = writeln!(

@@ -106,6 +106,9 @@ impl Context<'_> {
             let why = Unseen::Variadic;
             return self.prototype_call(&name, why, this, arguments, &prototype, span);
         }
+        if let Some(found) = self.call_recognized(&callee, arguments, span) {
+            return Operand::Value(found);
+        }
         let class = callee.class.map(|id| {
             let bindings = &self.sources[id.0 as usize].bindings;
             let own = self.structs.display(&CType::Struct(id));

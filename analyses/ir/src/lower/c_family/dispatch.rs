@@ -326,6 +326,11 @@ impl Context<'_> {
                 let function = c.function.function();
                 function.is_some_and(|f| matches!(f.body, ast::FunctionBody::Block(_)))
             };
+            if !candidates.iter().any(entered)
+                && let Some(found) = self.call_basic(&full, &candidates, &list, span)
+            {
+                return Operand::Value(found);
+            }
             let standard = builtins::is_builtin(self.language, &full);
             if self.is_c()
                 && standard
@@ -346,6 +351,11 @@ impl Context<'_> {
                 return found;
             }
         }
+        if candidates.is_empty()
+            && let Some(found) = self.call_basic(&full, &[], &list, span)
+        {
+            return Operand::Value(found);
+        }
         if let Some(found) = self.call_builtin(&full, &explicit, &list, span) {
             return Operand::Value(found);
         }
@@ -364,6 +374,19 @@ impl Context<'_> {
             _ => None,
         };
         self.unknown_call(&full, None, &list, return_type, span)
+    }
+
+    /// A basic operation of ETSI and ITU-T that no definition in sight explains.
+    fn call_basic(
+        &mut self,
+        name: &str,
+        candidates: &[Callee],
+        list: &[Arg<'_>],
+        span: Span,
+    ) -> Option<RValue> {
+        let operation = self.basic_operation(name, candidates, list)?;
+        let arguments = self.builtin_values(list, &|_| false);
+        builtins::basic::call(self, operation, &arguments, span)
     }
 
     fn call_builtin(

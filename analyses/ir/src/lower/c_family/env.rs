@@ -46,6 +46,10 @@ pub struct Environment {
     /// Headers that were not found and whose functions are no builtins, as written, sorted: their
     /// declarations are out of sight.
     pub missing_headers: Vec<SmolStr>,
+    /// One of them declares basic operations.
+    pub basic_operations_missing: bool,
+    /// A function of the unit reads `Overflow`, which basic operations write.
+    pub reads_overflow: bool,
     /// The entries by name, each with the number of its scope in `scopes`.
     names: FxHashMap<SmolStr, Vec<(Entry, u32)>>,
     /// Scopes of declarations, inline and anonymous namespaces left out, each once.
@@ -64,6 +68,8 @@ pub struct ItemDeclaration {
     /// The item without the insides of function bodies.
     pub item: Arc<ParsedItem>,
     pub instantiations: Vec<Instantiation>,
+    /// Its body reads `Overflow`.
+    pub reads_overflow: bool,
 }
 
 impl ItemDeclaration {
@@ -73,6 +79,7 @@ impl ItemDeclaration {
         ItemDeclaration {
             item: Arc::new(strip(item)),
             instantiations,
+            reads_overflow: super::flags::reads_overflow(item),
         }
     }
 }
@@ -97,11 +104,19 @@ impl Environment {
 
     /// Notes which of a unit's includes were not found.
     pub fn find_missing_headers(&mut self, includes: &[Include]) {
-        self.missing_headers = missing_headers(includes);
+        self.set_missing_headers(missing_headers(includes));
+    }
+
+    /// Takes the headers that were not found, as `missing_headers` gives them.
+    pub fn set_missing_headers(&mut self, missing: Vec<SmolStr>) {
+        let mut all = missing.iter();
+        self.basic_operations_missing = all.any(|spec| super::builtins::basic::is_header(spec));
+        self.missing_headers = missing;
     }
 
     fn add(&mut self, declaration: &ItemDeclaration, numbers: &mut FxHashMap<Vec<SmolStr>, u32>) {
         let index = self.items.len() as u32;
+        self.reads_overflow |= declaration.reads_overflow;
         for found in &declaration.instantiations {
             if !self.instantiations.contains(found) {
                 self.instantiations.push(found.clone());

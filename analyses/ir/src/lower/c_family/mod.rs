@@ -25,6 +25,7 @@ pub mod dispatch;
 pub mod env;
 pub mod expr;
 pub mod fields;
+mod flags;
 pub mod generic_selection;
 pub mod guesses;
 pub mod inline_asm;
@@ -43,6 +44,7 @@ pub mod outlined;
 pub mod overload;
 pub mod passing;
 pub mod place;
+pub mod recognize;
 pub mod resolve;
 pub mod resources;
 pub mod returns;
@@ -78,6 +80,13 @@ use syntax::{ItemKey, Problem};
 /// Gives items with their bodies.
 pub trait Bodies {
     fn body(&self, key: &ItemKey) -> Option<Arc<ParsedItem>>;
+    /// The basic operation that a function of C is: `recognize::recognize`, or what is kept of it.
+    fn recognized(
+        &self,
+        env: &Environment,
+        key: &ItemKey,
+        options: &LowerOptions,
+    ) -> Option<recognize::Recognized>;
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -91,6 +100,8 @@ pub struct LowerOptions {
     pub template_arguments: Vec<(SmolStr, SmolStr)>,
     /// HLSL's `-enable-16bit-types`: `half` and the `min16` types have 16 bits; otherwise they have 32.
     pub native_16bit: bool,
+    /// Calls of functions that are basic operations are calls of what is written: for the comparison that tells them.
+    pub as_written: bool,
 }
 
 impl LowerOptions {
@@ -101,6 +112,7 @@ impl LowerOptions {
             stage: None,
             template_arguments: Vec::new(),
             native_16bit: false,
+            as_written: false,
         }
     }
 }

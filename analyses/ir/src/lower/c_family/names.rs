@@ -66,6 +66,11 @@ impl Context<'_> {
         if let Some(number) = self.constant_name(name) {
             return Operand::Value(self.number(&number));
         }
+        if self.is_c()
+            && let Some(place) = self.flag_of_header(&text)
+        {
+            return Operand::Place(place);
+        }
         if self.is_function(name) {
             let ty = self.function_type(name);
             return Operand::Value(RValue::new(ty, []));

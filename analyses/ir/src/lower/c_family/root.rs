@@ -77,6 +77,29 @@ pub fn lower_item(
     out
 }
 
+/// A function of C with what it calls, for a comparison with what is known; `None`: something is not understood.
+pub(super) fn lower_reference(
+    env: &Environment,
+    bodies: &dyn Bodies,
+    item: &Arc<ParsedItem>,
+    options: &LowerOptions,
+) -> Option<Module> {
+    let ItemKind::Function(function) = &item.kind else {
+        return None;
+    };
+    let callee = Callee {
+        function: FunctionRef::Item(item.clone()),
+        item: item.key.clone(),
+        namespace: item.scope.clone(),
+        class: None,
+        bindings: Default::default(),
+        scopes: None,
+        name: function_last_name(&function.name),
+    };
+    let lowered = lower_function(env, bodies, options, &callee, FunctionKind::Host);
+    Some(lowered.module)
+}
+
 /// All items of a unit, in order: for the command line and tests.
 pub fn lower_unit(items: &[Arc<ParsedItem>], options: &LowerOptions) -> Vec<(ItemKey, Lowered)> {
     let env = Environment::new(items);
@@ -97,6 +120,14 @@ pub struct UnitBodies(pub rustc_hash::FxHashMap<ItemKey, Arc<ParsedItem>>);
 impl Bodies for UnitBodies {
     fn body(&self, key: &ItemKey) -> Option<Arc<ParsedItem>> {
         self.0.get(key).cloned()
+    }
+    fn recognized(
+        &self,
+        env: &Environment,
+        key: &ItemKey,
+        options: &LowerOptions,
+    ) -> Option<super::recognize::Recognized> {
+        super::recognize::recognize(env, self, key, options)
     }
 }
 
@@ -226,6 +257,8 @@ pub(super) struct Shared {
     pub(super) growths: super::inlining::Growths,
     /// Declarations of structures: a copy of each, without the rest of its item.
     pub(super) declared: FxHashMap<StructSource, Arc<ast::Struct>>,
+    /// Functions that were compared with basic operations.
+    pub(super) recognized: FxHashMap<ItemKey, Option<super::recognize::Recognized>>,
     /// The number of functions that share the budget of the one being lowered.
     pub(super) sharers: usize,
 }
@@ -235,6 +268,7 @@ impl Default for Shared {
         Shared {
             growths: Default::default(),
             declared: FxHashMap::default(),
+            recognized: FxHashMap::default(),
             sharers: 1,
         }
     }

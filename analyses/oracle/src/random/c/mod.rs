@@ -19,12 +19,14 @@
 //! few thousand iterations at most.
 
 mod expressions;
+mod fractions;
 mod search;
 mod statements;
 #[cfg(test)]
 mod tests;
 mod wide;
 
+pub use fractions::fractions;
 pub use wide::{Wide, wide};
 
 use super::Random;

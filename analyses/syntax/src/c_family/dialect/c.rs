@@ -202,5 +202,12 @@ pub(super) fn is_type(name: &str) -> bool {
             | "__m512"
             | "__m512i"
             | "__m512d"
+            | "Word8"
+            | "UWord8"
+            | "Word16"
+            | "UWord16"
+            | "Word32"
+            | "UWord32"
+            | "Word40"
     )
 }

@@ -5,7 +5,7 @@ use super::{Selector, put, put_if};
 use crate::select::Select;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Name, Operand, Virtual};
-use ir::{BinaryOp, InstData, Op, Type, UnaryOp, Value, Wrap};
+use ir::{BinaryOp, InstData, Op, TernaryOp, Type, UnaryOp, Value, Wrap};
 use isa::ia64::Mnemonic;
 use isa::ia64::Reg;
 
@@ -331,6 +331,28 @@ impl Selector<'_> {
             _ => return self.no_form(&format!("{op:?}"), ty),
         }
         self.settle(result, raw);
+    }
+
+    /// A field of bits whose place and length are known; returns true if it is that.
+    pub(super) fn field(&mut self, op: TernaryOp, data: &InstData, result: Value) -> bool {
+        let mnemonic = match op {
+            TernaryOp::BitExtractSigned => op!("extr"),
+            TernaryOp::BitExtractUnsigned => op!("extr.u"),
+            _ => return false,
+        };
+        let bits = i64::from(self.ty(result).bits());
+        let (Some(place), Some(length)) = (self.number(data.args[1]), self.number(data.args[2]))
+        else {
+            return false;
+        };
+        if place < 0 || length < 1 || place + length > bits {
+            return false;
+        }
+        let x = self.integer(data.args[0]);
+        let raw = self.target(result);
+        put!(self, mnemonic, [raw] = [x, place, length]);
+        self.settle(result, raw);
+        true
     }
 
     /// The number within bounds.

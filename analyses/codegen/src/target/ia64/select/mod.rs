@@ -445,6 +445,7 @@ impl Selector<'_> {
             (Op::Select, Some(result)) => self.select(data, result),
             (Op::Fma, Some(result)) => self.fused(data, result),
             (Op::Convert(kind), Some(result)) => self.convert(*kind, data.args[0], result),
+            (Op::Ternary(op), Some(result)) if self.field(*op, data, result) => {}
             (Op::PtrAdd, Some(result)) => self.address_sum(data.args[0], data.args[1], result),
             (Op::Alloca { size, align }, Some(result)) => self.alloca(inst, *size, *align, result),
             (Op::SymbolAddress(symbol), Some(result)) => self.symbol(*symbol, result),

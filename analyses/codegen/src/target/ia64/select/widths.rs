@@ -277,7 +277,8 @@ impl Widths {
                 _ => false,
             },
             Op::Select => self.extended(data.args[1]) && self.extended(data.args[2]),
-            Op::Convert(Convert::SignExtend | Convert::SaturateSigned) => true,
+            Op::Convert(Convert::SignExtend | Convert::SaturateSigned)
+            | Op::Ternary(TernaryOp::BitExtractSigned) => true,
             Op::Convert(Convert::ZeroExtend) => {
                 function.ty(data.args[0]).bits()
                     < data

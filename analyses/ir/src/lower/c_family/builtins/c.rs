@@ -419,7 +419,7 @@ pub fn named_type(name: &str) -> Option<CType> {
         }
         "float_t" | "_Float32" => CType::FLOAT,
         "double_t" | "_Float64" => CType::DOUBLE,
-        _ => return None,
+        _ => return super::basic::named_type(name),
     })
 }
 

@@ -3,6 +3,7 @@
 //! `call` is asked before overload resolution finds nothing visible under the name; `None` means that the name is no
 //! builtin (or that its arguments do not fit), and the call becomes unknown.
 
+pub mod basic;
 pub mod c;
 mod c_memory;
 pub mod cuda;
