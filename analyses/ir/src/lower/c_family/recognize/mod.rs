@@ -25,17 +25,21 @@ mod words;
 
 use super::builtins::basic::{BasicOperation, Meaning, TABLE, Word};
 use super::root::lower_reference;
-use super::{Bodies, Environment, LowerOptions};
+use super::{Bodies, Environment, LowerOptions, visit};
 use crate::function::{Function, Module};
 use crate::types::Type;
 use bdd::{Diagrams, Truth};
 use execute::{EVERYWHERE, Machine, Memory, Outcome, Product};
 use meaning::Given;
 use syntax::ItemKey;
-use syntax::c_family::ast::{FunctionBody, ItemKind, ParsedItem, TypeKind};
+use syntax::c_family::ast::{ExprKind, FunctionBody, ItemKind, ParsedItem, TypeKind};
 use words::{Bits, constant};
 
 const OVERFLOW: &str = "Overflow";
+
+/// Expressions of a function that is looked at, and calls among them: reference code is short.
+const LARGEST: u32 = 250;
+const MOST_CALLS: u32 = 8;
 
 /// What a function turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,8 +90,17 @@ fn may_be(item: &ParsedItem) -> bool {
     let ItemKind::Function(function) = &item.kind else {
         return false;
     };
+    let FunctionBody::Block(body) = &function.body else {
+        return false;
+    };
+    let (mut size, mut calls) = (0, 0);
+    visit::block(body, &mut |e| {
+        size += 1;
+        calls += u32::from(matches!(e.kind, ExprKind::Call { .. }));
+    });
     let plain = |kind: &TypeKind| matches!(kind, TypeKind::Builtin(_) | TypeKind::Named(_));
-    matches!(function.body, FunctionBody::Block(_))
+    size <= LARGEST
+        && calls <= MOST_CALLS
         && !function.variadic
         && (1..=3).contains(&function.parameters.len())
         && plain(&function.return_type.kind)
