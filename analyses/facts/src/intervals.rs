@@ -186,6 +186,27 @@ impl Intervals<'_> {
         Some(range)
     }
 
+    /// Returns true if an operation that saturates may have to, in its block. One that never does is the sum, the product or the
+    /// shift alone, and may be computed in another order with others of its kind.
+    #[must_use]
+    pub fn may_saturate(&self, inst: Inst, block: Block) -> bool {
+        let function = self.function;
+        let data = &function.insts[inst];
+        let Some(&result) = data.results.first() else {
+            return false;
+        };
+        let ty = function.ty(result);
+        let of: Option<Vec<Range>> = data.args.iter().map(|&arg| self.at(arg, block)).collect();
+        let Some(of) = of else {
+            // Never executed.
+            return false;
+        };
+        match unsaturated(&data.op, &of, ty) {
+            Some(exact) => saturated(exact, ty) != exact,
+            None => false,
+        }
+    }
+
     fn solve(&mut self, flow: &ControlFlow) {
         let entry = self.function.entry();
         for &param in &self.function.blocks[entry].params {
@@ -466,14 +487,49 @@ fn binary(op: BinaryOp, a: Range, b: Range, ty: Type) -> Option<Range> {
     })
 }
 
+/// The numbers of a saturating operation before it saturates; `None`: it is none.
+fn unsaturated(op: &Op, of: &[Range], ty: Type) -> Option<Range> {
+    Some(match (op, of) {
+        (Op::Binary(BinaryOp::AddSaturateSigned, _), &[a, b]) => (a.0 + b.0, a.1 + b.1),
+        (Op::Binary(BinaryOp::SubSaturateSigned, _), &[a, b]) => (a.0 - b.1, a.1 - b.0),
+        (Op::Binary(BinaryOp::MulFractional, _), &[a, b]) => {
+            let (low, high) = product(a, b)?;
+            // The product of two limits alone is beyond them.
+            (2 * low, 2 * high)
+        }
+        (Op::Binary(BinaryOp::ShlSaturateSigned, _), &[a, b]) => moved(a, b, ty),
+        (Op::Binary(BinaryOp::ShrSaturateSigned, _), &[a, b]) => moved(a, (-b.1, -b.0), ty),
+        (Op::Unary(UnaryOp::AbsSaturateSigned), &[a]) => match a.0 >= 0 {
+            true => a,
+            false => (0, a.1.max(-a.0)),
+        },
+        (Op::Unary(UnaryOp::RoundHigh), &[a]) => {
+            let half = ty.bits();
+            let of = |number: i128| (number + (1i128 << half >> 1)) >> half;
+            (of(a.0), of(a.1))
+        }
+        (Op::Convert(Convert::SaturateSigned), &[a]) => a,
+        (Op::Binary(BinaryOp::DivFractional, _), &[a, b]) => match a.0 >= 0 && b.0 > a.1 {
+            true => (0, whole(ty).1),
+            // Of what is not less than what divides it.
+            false => (i128::MIN, i128::MAX),
+        },
+        _ => return None,
+    })
+}
+
 /// Returns the range of numbers whose parts beyond a type are taken to its limits.
 fn saturated(range: Range, ty: Type) -> Range {
     let all = whole(ty);
     (range.0.clamp(all.0, all.1), range.1.clamp(all.0, all.1))
 }
 
-/// Numbers shifted left by signed places: the further, the further from zero.
 fn shifted(a: Range, places: Range, ty: Type) -> Range {
+    saturated(moved(a, places, ty), ty)
+}
+
+/// Numbers shifted left by signed places: the further, the further from zero.
+fn moved(a: Range, places: Range, ty: Type) -> Range {
     let most = i128::from(ty.bits());
     let by = |number: i128, places: i128| match places.clamp(-most, most) {
         places @ 0.. => number << places,
@@ -481,7 +537,7 @@ fn shifted(a: Range, places: Range, ty: Type) -> Range {
     };
     let low = by(a.0, places.0).min(by(a.0, places.1));
     let high = by(a.1, places.0).max(by(a.1, places.1));
-    saturated((low, high), ty)
+    (low, high)
 }
 
 fn product(a: Range, b: Range) -> Option<Range> {
@@ -539,6 +595,38 @@ mod tests {
             Some((0, 8))
         );
         assert_eq!(compared((0, 9), IntCondition::LessSigned, (0, 0)), None);
+    }
+
+    #[test]
+    fn saturation_is_excluded_where_ranges_prove_it() {
+        let text = "function \"f\" host c -> i32 {
+b0(v0: i16, v1: i32, v2: i16):
+  v3: i16 = const 255
+  v4: i16 = and v0, v3
+  v5: i32 = mul_frac v4, v3
+  v6: i32 = mul_frac v0, v2
+  v7: i32 = add_sat v5, v5
+  v8: i32 = add_sat v7, v1
+  v9: i16 = round_high v5
+  v10: i16 = const 3
+  v11: i16 = shl_sat v4, v10
+  v12: i16 = shl_sat v4, v2
+  v13: i16 = sat_s v5
+  v14: i16 = shr_sat v0, v10
+  return v8
+}
+";
+        let module = ir::text::parse_module(text).expect("a module");
+        let function = &module.functions[0];
+        let all = intervals(function, &Options::default());
+        let entry = function.entry();
+        let may: Vec<Value> = function.blocks[entry]
+            .insts
+            .iter()
+            .filter(|&&inst| all.may_saturate(inst, entry))
+            .map(|&inst| function.insts[inst].results[0])
+            .collect();
+        assert_eq!(may, [6, 8, 12, 13].map(Value));
     }
 
     #[test]
