@@ -19,6 +19,7 @@ pub mod predicate;
 mod prepare;
 pub mod refusal;
 mod select;
+pub mod runtime;
 pub mod specialize;
 pub mod target;
 
