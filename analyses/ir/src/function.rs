@@ -43,6 +43,8 @@ pub struct Function {
     pub vectors: Vec<SmallVec<[Value; 4]>>,
     /// Loops of the source, outermost first.
     pub loops: Vec<SourceLoop>,
+    /// What the author promises of pointers and loops.
+    pub promises: Vec<Promise>,
     /// Inlined calls; entry 0 stands for the function itself.
     pub sites: EntityVec<Site, SiteData>,
     /// Private memory that outlives a call, and that all functions of the unit share: `static` variables, one a lane.
@@ -464,6 +466,29 @@ pub struct SourceLoop {
     /// The source promises that no iteration reads or writes memory that another one writes, in `#pragma
     /// ivdep` or its like.
     pub independent: bool,
+}
+
+/// What the source promises and nothing checks.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Promise {
+    pub kind: PromiseKind,
+    pub loc: Loc,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PromiseKind {
+    /// The address is a multiple of so many bytes, a power of two.
+    Aligned { pointer: Value, bytes: u32 },
+    /// So many bytes behind the last one that the pointer leads to may be read.
+    Readable { pointer: Value, bytes: u32 },
+    /// Rounds of the loop with this header each time that it is entered.
+    Rounds {
+        header: Block,
+        least: u64,
+        most: u64,
+        /// The number of rounds is a multiple of this.
+        multiple: u64,
+    },
 }
 
 /// A construct that was not understood: the reason and the place.

@@ -245,3 +245,62 @@ fn control_flow_goes_where_c_says() {
     // Rounds of the device: 10 + 100 + 1000, then twice all four.
     assert_eq!(result(source), 3 * 1110 + 2 + 6 * (1 << 20) + 5);
 }
+
+/// The promises of a function, as its text form has them, without their places.
+fn promises(source: &str) -> Vec<String> {
+    let lowered = function(source, "f");
+    let text = lockstep_ir::text::print_module(&lowered.module);
+    let back = lockstep_ir::text::parse_module(&text).expect("the module again");
+    assert_eq!(
+        back.functions[0].promises,
+        lowered.module.functions[0].promises
+    );
+    let lines = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("promise "));
+    let plain = lines.map(|line| line.split(" @").next().unwrap_or(line).to_owned());
+    plain.collect()
+}
+
+#[test]
+fn promises_of_pragmas_stand_with_values_and_loops() {
+    let starcore = "int f(const short *x, int n) {
+  int s = 0, i;
+#pragma align *x 8
+  for (i = 0; i < n; i++) {
+#pragma loop_count (4, 512, 4)
+    s += x[i];
+  }
+  return s;
+}";
+    assert_eq!(promises(starcore), ["aligned v0 8", "rounds b1 4 512 4"]);
+    let own = "int f(const short *x, int n) {
+  int s = 0;
+#pragma lockstep aligned(x, 4)
+#pragma lockstep readable(x, 2 * sizeof(short))
+#pragma lockstep rounds(1, 100)
+  while (n-- > 0) s += *x++;
+  return s;
+}";
+    let found = promises(own);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert_eq!(found[..2], ["aligned v0 4", "readable v0 4"]);
+    assert!(found[2].starts_with("rounds ") && found[2].ends_with(" 1 100 1"));
+    let builtin = "short f(short *x) { short *y = __builtin_assume_aligned(x, 16); return y[1]; }";
+    assert_eq!(promises(builtin), ["aligned v0 16"]);
+}
+
+#[test]
+fn promises_that_say_nothing_are_none() {
+    // No power of two; a number that is not known; less at most than at least; a count that is no range.
+    let source = "int f(const short *x, int n) {
+  int s = 0, i;
+#pragma align *x 12
+#pragma lockstep aligned(x, n)
+#pragma loop_count (8, 4)
+#pragma loop_count (16)
+  for (i = 0; i < n; i++) s += x[i];
+  return s;
+}";
+    assert_eq!(promises(source), Vec::<String>::new());
+}

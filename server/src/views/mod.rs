@@ -26,6 +26,7 @@ pub mod pressure;
 mod pressure_actions;
 mod priced;
 pub mod probes;
+pub mod promises;
 mod ptx_versions;
 mod ranked;
 pub mod reasons;

@@ -65,6 +65,7 @@ impl FunctionBuilder {
                 bindings: Vec::new(),
                 vectors: Vec::new(),
                 loops: Vec::new(),
+                promises: Vec::new(),
                 sites: EntityVec::new(),
                 statics: Vec::new(),
                 reached: Vec::new(),

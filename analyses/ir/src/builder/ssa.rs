@@ -106,6 +106,12 @@ impl FunctionBuilder {
         let blocks = self.function.definition_blocks();
         let defined = |values: &[Value]| values.iter().all(|&v| blocks[v].is_some());
         self.function.vectors.retain(|values| defined(values));
+        self.function.promises.retain(|promise| match promise.kind {
+            PromiseKind::Aligned { pointer, .. } | PromiseKind::Readable { pointer, .. } => {
+                defined(&[pointer])
+            }
+            PromiseKind::Rounds { header, .. } => flow.is_reachable(header),
+        });
         for site in self.function.sites.keys() {
             self.function.sites[site]
                 .arguments
@@ -358,6 +364,14 @@ impl FunctionBuilder {
         }
         for binding in &mut self.function.bindings {
             binding.values.iter_mut().for_each(&mut resolve);
+        }
+        for promise in &mut self.function.promises {
+            match &mut promise.kind {
+                PromiseKind::Aligned { pointer, .. } | PromiseKind::Readable { pointer, .. } => {
+                    resolve(pointer);
+                }
+                PromiseKind::Rounds { .. } => {}
+            }
         }
         for vector in &mut self.function.vectors {
             vector.iter_mut().for_each(&mut resolve);

@@ -394,6 +394,29 @@ impl<'s, 't> Parser<'s, 't> {
                     independent,
                 });
             }
+            "promise" => {
+                let kind = if self.keyword("rounds") {
+                    PromiseKind::Rounds {
+                        header: self.block_use()?,
+                        least: self.count()?,
+                        most: self.count()?,
+                        multiple: self.count()?,
+                    }
+                } else {
+                    let aligned = self.keyword("aligned");
+                    if !aligned && !self.keyword("readable") {
+                        return self.fail("`aligned`, `readable` or `rounds`");
+                    }
+                    let pointer = self.id("v").map(Value)?;
+                    let bytes = self.count()?;
+                    match aligned {
+                        true => PromiseKind::Aligned { pointer, bytes },
+                        false => PromiseKind::Readable { pointer, bytes },
+                    }
+                };
+                let loc = self.loc()?;
+                function.promises.push(Promise { kind, loc });
+            }
             "vector" => function.vectors.push(self.values()?),
             "bind" => {
                 let variable = Variable(self.id("x")?);

@@ -183,6 +183,24 @@ impl Printer<'_, '_> {
             self.loc(source_loop.loc);
             self.out.push('\n');
         }
+        for promise in &f.promises {
+            match promise.kind {
+                PromiseKind::Aligned { pointer, bytes } => {
+                    put!(self, "  promise aligned {pointer} {bytes}");
+                }
+                PromiseKind::Readable { pointer, bytes } => {
+                    put!(self, "  promise readable {pointer} {bytes}");
+                }
+                PromiseKind::Rounds {
+                    header,
+                    least,
+                    most,
+                    multiple,
+                } => put!(self, "  promise rounds {header} {least} {most} {multiple}"),
+            }
+            self.loc(promise.loc);
+            self.out.push('\n');
+        }
         for vector in &f.vectors {
             self.out.push_str("  vector");
             self.values(vector);

@@ -397,7 +397,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// `unroll`, `unroll N`, `unroll(N)`, `nounroll`, `pack_matrix(ORDER)`, `lockstep pipeline(WORD)`, `lockstep if_convert`, `ivdep` and its
+/// `unroll`, `unroll N`, `unroll(N)`, `nounroll`, `pack_matrix(ORDER)`, `lockstep pipeline(WORD)`, `lockstep if_convert`, promises, `ivdep` and its
 /// like as tokens for the parser; nothing for every other pragma.
 pub(super) fn pragma_tokens(tokens: Vec<PpToken>, place: Place) -> Vec<PpToken> {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.spelling());
@@ -405,6 +405,12 @@ pub(super) fn pragma_tokens(tokens: Vec<PpToken>, place: Place) -> Vec<PpToken> 
         ("unroll" | "nounroll", _) => (tokens[0].text.clone(), 1),
         ("GCC" | "clang" | "nv", "unroll") => (tokens[1].text.clone(), 2),
         ("lockstep", "pipeline" | "if_convert") => (tokens[1].text.clone(), 2),
+        ("lockstep", "aligned") => (SmolStr::new_static("promise_aligned"), 2),
+        ("lockstep", "readable") => (SmolStr::new_static("promise_readable"), 2),
+        ("lockstep", "rounds") => (SmolStr::new_static("promise_rounds"), 2),
+        // StarCore's: `align *x 8`, `loop_count (4, 512, 4)`.
+        ("align", "*") => (SmolStr::new_static("promise_aligned"), 2),
+        ("loop_count", "(") => (SmolStr::new_static("promise_rounds"), 1),
         ("unroll_completely", _) => (SmolStr::new_static("unroll"), 1),
         ("pack_matrix", _) => (tokens[0].text.clone(), 1),
         // What else they say is of vectors.

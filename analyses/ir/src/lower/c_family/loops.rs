@@ -25,6 +25,7 @@ impl Context<'_> {
             independent: (statement.attributes.iter()).any(|attribute| attribute.name == "ivdep"),
         };
         self.builder.function.loops.push(source);
+        self.promised_rounds(header, statement);
     }
 
     pub(super) fn loop_statement(

@@ -44,6 +44,7 @@ pub mod outlined;
 pub mod overload;
 pub mod passing;
 pub mod place;
+mod promises;
 pub mod recognize;
 pub mod resolve;
 pub mod resources;

@@ -48,6 +48,10 @@ impl Context<'_> {
         }
         self.depth += 1;
         self.here(statement.span);
+        if !statement.attributes.is_empty() {
+            self.promises(&statement.attributes);
+            self.here(statement.span);
+        }
         self.statement_kind(statement, tail);
         self.depth -= 1;
     }

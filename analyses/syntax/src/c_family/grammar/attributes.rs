@@ -108,6 +108,10 @@ impl Parser<'_> {
         let mut arguments = Vec::new();
         if self.peek() != T::PragmaEnd {
             arguments.push(self.bracketed(|this| this.assignment()));
+            // `#pragma align *x 8` has no comma.
+            if name.starts_with("promise_") && !matches!(self.peek(), T::PragmaEnd | T::Eof) {
+                arguments.push(self.bracketed(|this| this.assignment()));
+            }
         }
         while !matches!(self.peek(), T::PragmaEnd | T::Eof) {
             self.bump();

@@ -183,6 +183,12 @@ pub fn call(
             return Some(RValue::scalar(ty, value));
         }
         ("va_next", [list, size, align]) => return next_unnamed(cx, list, size, align, span),
+        ("assume_aligned", [pointer, bytes]) => {
+            let bytes = bytes.value.first();
+            let bytes = bytes.and_then(|bytes| cx.builder.function.int_constant(bytes));
+            cx.assumed_aligned(&pointer.value, bytes, span);
+            return Some(pointer.value.clone());
+        }
         ("huge_val" | "inf", []) => return real(cx, CType::DOUBLE, f64::INFINITY),
         ("huge_valf" | "inff", []) => return real(cx, CType::FLOAT, f64::INFINITY),
         ("prefetch", _) => return Some(RValue::void()),
