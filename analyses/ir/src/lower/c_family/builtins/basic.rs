@@ -540,21 +540,30 @@ impl Operations<'_, '_, '_> {
         self.convert(Convert::Truncate, high, Type::I16)
     }
 
-    /// A saturating shift, and whether it lost something: then the way back leads elsewhere.
+    /// A saturating shift, and whether it lost something: then the way back leads elsewhere, or the width was passed, from where
+    /// it leads to -1 whatever was lost.
     fn moved(&mut self, op: BinaryOp, a: Value, places: Value) -> Value {
         let value = self.binary(op, a, places);
         if self.flags.overflow() {
-            let (back, leftwards) = match op {
-                BinaryOp::ShlSaturateSigned => {
-                    (BinaryOp::ShrSaturateSigned, IntCondition::GreaterSigned)
-                }
-                _ => (BinaryOp::ShlSaturateSigned, IntCondition::LessSigned),
+            let last = i64::from(self.ty(a).bits()) - 1;
+            let (back, leftwards, last) = match op {
+                BinaryOp::ShlSaturateSigned => (
+                    BinaryOp::ShrSaturateSigned,
+                    IntCondition::GreaterSigned,
+                    last,
+                ),
+                _ => (BinaryOp::ShlSaturateSigned, IntCondition::LessSigned, -last),
             };
             let zero = self.int(self.ty(places), 0);
             let left = self.compare(leftwards, places, zero);
             let back = self.binary(back, value, places);
             let other = self.unequal(back, a);
             let lost = self.binary(BinaryOp::And, left, other);
+            self.flags.overflowed(lost);
+            let (last, none) = (self.int(self.ty(places), last), self.int(self.ty(a), 0));
+            let far = self.compare(leftwards, places, last);
+            let some = self.unequal(a, none);
+            let lost = self.binary(BinaryOp::And, far, some);
             self.flags.overflowed(lost);
         }
         value
