@@ -18,8 +18,8 @@ pub mod pipeline;
 pub mod predicate;
 mod prepare;
 pub mod refusal;
-mod select;
 pub mod runtime;
+mod select;
 pub mod specialize;
 pub mod target;
 

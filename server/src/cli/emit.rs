@@ -18,6 +18,9 @@ use syntax::{FileId, ProblemKind};
 const DEFAULT: &str = "ia64:itanium2";
 
 pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
+    if let Some(table) = super::emit_sets::target(args) {
+        return super::emit_sets::emit(args, table);
+    }
     let named = args.analysis.target.as_deref().map(full);
     if let Some(target) = named.as_deref().filter(|one| !input::is_processor(one)) {
         return Err(nothing(target));
@@ -237,13 +240,18 @@ fn origin(db: &Database, file: File, args: &EmitArgs) -> Result<String, CliError
 
 fn nothing(name: &str) -> CliError {
     CliError::Usage(format!(
-        "`{name}` is nothing that assembly is emitted for; `ia64:itanium` and `{DEFAULT}` are"
+        "`{name}` is nothing that assembly is emitted for; `ia64:itanium`, `{DEFAULT}` and `sc140` are"
     ))
 }
 
 /// Reports violations of the grammar where code is wanted: in the chosen functions, and without a choice
 /// anywhere in the file, for broken text there may be a function. There is no code for a file with an error.
-fn broken(db: &Database, file: File, args: &EmitArgs, chosen: &[(Item<'_>, &Module)]) -> bool {
+pub(super) fn broken(
+    db: &Database,
+    file: File,
+    args: &EmitArgs,
+    chosen: &[(Item<'_>, &Module)],
+) -> bool {
     let mut found: Vec<(u32, u32, String)> = Vec::new();
     for (place, item) in program::own_items(db, file) {
         let wanted = args.item.is_none() || chosen.iter().any(|(one, _)| *one == item);
@@ -270,7 +278,7 @@ fn broken(db: &Database, file: File, args: &EmitArgs, chosen: &[(Item<'_>, &Modu
 
 /// Functions with a body in the file itself, with their modules; functions of a header that other files may
 /// name, too.
-fn chosen<'db>(
+pub(super) fn chosen<'db>(
     db: &'db Database,
     file: File,
     wanted: Option<&str>,
@@ -306,7 +314,7 @@ fn data<'db>(db: &'db Database, file: File) -> Vec<(Item<'db>, Lowered)> {
 }
 
 /// Line and column from 1 of a place in the file itself.
-fn place(
+pub(super) fn place(
     db: &Database,
     file: File,
     item: Item<'_>,

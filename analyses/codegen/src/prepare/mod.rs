@@ -13,12 +13,15 @@
 
 mod address;
 mod branch;
+mod counter;
 mod invariant;
 mod linear;
 mod memory;
 mod numbering;
 pub(crate) mod origin;
 mod thread;
+
+pub(crate) use counter::widen;
 
 use ir::cfg::ControlFlow;
 use ir::loops::LoopForest;

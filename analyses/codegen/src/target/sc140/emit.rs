@@ -126,6 +126,7 @@ fn lowered(
     options: &Options,
 ) -> Result<Lowered, Vec<Refused>> {
     let mut source = module.functions[number].clone();
+    crate::prepare::widen(&mut source);
     crate::prepare::prepare(&mut source, false);
     let mut plain = select::select(module, &source, (number, names), options.total)?;
     allocate::simplify(&mut plain);

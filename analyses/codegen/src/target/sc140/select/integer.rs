@@ -297,6 +297,19 @@ impl Selector<'_> {
 
     fn product(&mut self, args: [Value; 2], result: Value) {
         let raw = self.target(result);
+        let power = |number: i64| number > 0 && number.count_ones() == 1;
+        for (arg, by) in [(args[0], args[1]), (args[1], args[0])] {
+            if let Some(by) = self.number(by).filter(|&by| power(by) && by < 1 << 31) {
+                let from = self.integer(arg);
+                let made = self.copied(from);
+                let places = i64::from(by.trailing_zeros());
+                if places > 0 {
+                    self.put(Opcode::Asll, made, &[places.into()]);
+                }
+                self.copy(raw, made);
+                return self.settle(result, raw);
+            }
+        }
         if args.iter().all(|&arg| self.short(arg).is_some()) {
             let [a, b] = args.map(|arg| self.low(arg));
             self.put(Opcode::Impy, raw, &[a.into(), b.into()]);
