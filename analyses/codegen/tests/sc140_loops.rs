@@ -10,13 +10,11 @@ use oracle::interp::{Buffer, Launch, run};
 use sc140::{module_of, simulated};
 use simulate::sc140::Arg;
 
-/// An argument: a number, or the address of a buffer of numbers of 16 or 32 bits.
+/// An argument: a number, or the address of a buffer of numbers.
 #[derive(Clone, Debug)]
 enum Given {
-    Short(i16),
     Int(i32),
     Shorts(Vec<i16>),
-    Ints(Vec<i32>),
 }
 
 /// Deterministic numbers.
@@ -46,13 +44,6 @@ fn judge(text: &str, name: &str, given: &[Given], pipeline: bool) -> (Emitted, u
     for argument in given {
         let bytes: Vec<u8> = match argument {
             Given::Shorts(all) => all.iter().flat_map(|one| one.to_le_bytes()).collect(),
-            Given::Ints(all) => all.iter().flat_map(|one| one.to_le_bytes()).collect(),
-            Given::Short(number) => {
-                arguments.push(Some(Arg::Word(*number)));
-                let bits = i64::from(*number) as u64;
-                launch.parameters.push(oracle::interp::Argument::Bits(bits));
-                continue;
-            }
             Given::Int(number) => {
                 arguments.push(Some(Arg::Long(*number)));
                 let bits = i64::from(*number) as u64;
@@ -85,30 +76,88 @@ fn judge(text: &str, name: &str, given: &[Given], pipeline: bool) -> (Emitted, u
     (emitted, cycles)
 }
 
-const DOT: &str = "
-int dot(const short *a, const short *b, int n) {
+/// Loops of codecs, each with the interval that its units permit.
+const LOOPS: [(&str, &str, u32); 5] = [
+    (
+        "dot",
+        "int dot(const short *a, const short *b, int n) {
     int s = 0;
     for (int i = 0; i < n; i++) s += a[i] * b[i];
     return s;
-}";
+}",
+        1,
+    ),
+    (
+        "energy",
+        "typedef short Word16; typedef int Word32;
+Word32 L_mac(Word32, Word16, Word16);
+Word32 energy(const Word16 *x, const Word16 *unused, Word32 n) {
+    Word32 s = 0;
+    Word16 i, m = (Word16)n;
+    for (i = 0; i < m; i++) s = L_mac(s, x[i], x[i]);
+    return s;
+}",
+        1,
+    ),
+    (
+        "correlation",
+        "typedef short Word16; typedef int Word32;
+Word32 L_msu(Word32, Word16, Word16);
+Word32 correlation(const Word16 *x, const Word16 *y, Word32 n) {
+    Word32 s = 0;
+    for (Word32 i = 0; i < n; i++) s = L_msu(s, x[i], y[i]);
+    return s;
+}",
+        1,
+    ),
+    (
+        "scaled",
+        "typedef short Word16; typedef int Word32;
+Word32 L_mult(Word16, Word16); Word16 round(Word32);
+int scaled(Word16 *restrict y, const Word16 *restrict x, Word32 n) {
+    for (Word32 i = 0; i < n; i++) y[i] = round(L_mult(x[i], x[i]));
+    return 0;
+}",
+        1,
+    ),
+    (
+        "summed",
+        "typedef short Word16; typedef int Word32;
+Word32 L_add(Word32, Word32); Word32 L_deposit_h(Word16);
+int summed(const Word16 *x, const Word16 *y, Word32 n) {
+    Word32 s = 0;
+    for (Word32 i = 0; i < n; i++) s = L_add(s, L_deposit_h(x[i]));
+    return s;
+}",
+        1,
+    ),
+];
 
 #[test]
-fn a_sum_of_products_takes_one_cycle_an_iteration() {
-    for n in [1, 2, 3, 4, 7, 16, 64, 65] {
-        let given = [
-            Given::Shorts(numbers(1, 80)),
-            Given::Shorts(numbers(2, 80)),
-            Given::Int(n),
-        ];
-        for pipeline in [false, true] {
-            let (emitted, cycles) = judge(DOT, "dot", &given, pipeline);
-            println!(
-                "{n} {pipeline}: {cycles} cycles, {:?}",
-                emitted.functions[0].loops
-            );
-            if n == 64 && pipeline {
-                println!("{}", emitted.text);
+fn loops_of_codecs_reach_the_interval_of_their_units() {
+    for (name, text, interval) in LOOPS {
+        let mut longest = [0; 2];
+        for n in [1, 2, 3, 4, 7, 16, 64, 65] {
+            let given = [
+                Given::Shorts(numbers(1, 80)),
+                Given::Shorts(numbers(2, 80)),
+                Given::Int(n),
+            ];
+            for pipeline in [false, true] {
+                let (emitted, cycles) = judge(text, name, &given, pipeline);
+                longest[usize::from(pipeline)] = cycles;
+                if pipeline {
+                    let loops = &emitted.functions[0].loops;
+                    assert_eq!(loops.len(), 1, "{}", emitted.text);
+                    assert_eq!(loops[0].refused, None, "{}", emitted.text);
+                    assert_eq!(loops[0].interval, interval, "{}", emitted.text);
+                }
             }
         }
+        println!(
+            "{name}: {} cycles for 65 iterations, {} of them overlapping",
+            longest[0], longest[1]
+        );
+        assert!(longest[1] < longest[0], "{name}: {longest:?}");
     }
 }

@@ -81,7 +81,7 @@ fn frame<T: Scheduled>(operation: &Operation<T>) -> Option<FrameOffset> {
 
 /// Returns true if two accesses to memory may change places: neither writes, or they are never to the same place;
 /// volatile ones do not.
-fn apart<T: Scheduled>(one: &Operation<T>, other: &Operation<T>) -> bool {
+pub(crate) fn apart<T: Scheduled>(one: &Operation<T>, other: &Operation<T>) -> bool {
     let is_volatile = |one: &Operation<T>| one.memory.as_ref().is_some_and(|one| one.volatile);
     if is_volatile(one) && is_volatile(other) {
         return false;

@@ -24,8 +24,8 @@ pub trait Scheduled: Target {
         let _ = (from, to, register);
         1
     }
-    /// Returns true if what the operation writes to a place of storage may not be read in the next cycle: control does not
-    /// leave the block in its cycle.
+    /// Returns true if what the operation writes to a place of storage, other than an address that it steps, may not be read
+    /// in the next cycle: control does not leave the block in its cycle.
     fn is_late(operation: &Operation<Self>, storage: u32) -> bool {
         let _ = (operation, storage);
         false

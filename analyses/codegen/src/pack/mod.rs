@@ -90,8 +90,11 @@ fn settled<T: Scheduled>(
     locate: &dyn Fn(Name<T>) -> Locations,
 ) -> Vec<Dependence> {
     let late = |one: &Operation<T>| {
-        let written = writes(one);
-        let storage = written.into_iter().flat_map(locate);
+        let stepped = one.stepped();
+        let written = writes(one)
+            .into_iter()
+            .filter(|name| Some(*name) != stepped);
+        let storage = written.flat_map(locate);
         storage.into_iter().any(|at| T::is_late(one, at))
     };
     let branches: Vec<u32> = (0..)

@@ -25,7 +25,7 @@ pub mod check;
 use super::graph::{Edge, Graph, Operation as Placed, Resource, Schedule};
 use super::lifetime::{Value, aligned, shorten};
 use super::{Limits, schedule};
-use crate::mir::dependence::{Locations, dependences, reads, writes};
+use crate::mir::dependence::{Locations, apart, dependences, reads, writes};
 use crate::mir::liveness::Liveness;
 use crate::mir::{Arithmetic, Block, Counted, Function, Name, Operand, Operation, Virtual};
 use isa::Branch;
@@ -435,8 +435,9 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
                     let written = writes(&row[at]);
                     let others = || (0..row.len()).filter(|&other| other != at);
                     let mut read = others().flat_map(|other| reads(&row[other]));
-                    let writes_memory =
-                        T::stores(&row[at]) && others().any(|other| T::loads(&row[other]));
+                    let meets_load =
+                        |other: usize| T::loads(&row[other]) && !apart(&row[at], &row[other]);
+                    let writes_memory = T::stores(&row[at]) && others().any(meets_load);
                     !writes_memory
                         && !read.any(|name| {
                             let meets = |&one: &Name<T>| single(one) == single(name);

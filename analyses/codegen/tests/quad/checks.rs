@@ -171,7 +171,7 @@ impl Planned {
 
 fn planned() -> Vec<Planned> {
     let mut out = Vec::new();
-    for seed in 0..400 {
+    for seed in 0..600 {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut case = counted(&mut rng);
         flag::number(&mut case.function);

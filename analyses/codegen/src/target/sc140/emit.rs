@@ -241,7 +241,9 @@ impl Lowered {
 
     fn is_late(&self, operation: &Operation) -> bool {
         let locate = locate(&self.allocation);
+        let stepped = operation.stepped();
         let written = crate::mir::dependence::writes(operation).into_iter();
+        let written = written.filter(|name| Some(*name) != stepped);
         let mut storage = written.flat_map(locate);
         storage.any(|at| Sc140::is_late(operation, at))
     }
