@@ -1,4 +1,4 @@
-//! What an editor shows of the promises of C.
+//! The promises of C as an editor shows them.
 
 use lockstep_server::db::{Database, File, Source};
 use lockstep_server::views;

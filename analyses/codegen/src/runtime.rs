@@ -1,4 +1,4 @@
-//! What processors lack, in C: products of more than 16 bits, quotients, floating point, moves of bytes. The texts are compiled
+//! Routines for what processors lack, in C: products of more than 16 bits, quotients, floating point, moves of bytes. The texts are compiled
 //! by the front end as any C is, together, in this order.
 
 /// Products and quotients of integers, bytes moved and set.

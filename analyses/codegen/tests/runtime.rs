@@ -82,7 +82,7 @@ fn double(x: f64) -> u64 {
     }
 }
 
-/// What a function gives for two operands, cut to so many bits.
+/// Holds a function's result for two operands, cut to so many bits, against what is wanted.
 fn check(name: &str, arguments: &[u64], bits: u32, wanted: u64) {
     let found = call(name, arguments) & (u64::MAX >> (64 - bits));
     let wanted = wanted & (u64::MAX >> (64 - bits));

@@ -43,7 +43,7 @@ pub struct Function {
     pub vectors: Vec<SmallVec<[Value; 4]>>,
     /// Loops of the source, outermost first.
     pub loops: Vec<SourceLoop>,
-    /// What the author promises of pointers and loops.
+    /// The promises of the author about pointers and loops.
     pub promises: Vec<Promise>,
     /// Inlined calls; entry 0 stands for the function itself.
     pub sites: EntityVec<Site, SiteData>,
@@ -468,7 +468,7 @@ pub struct SourceLoop {
     pub independent: bool,
 }
 
-/// What the source promises and nothing checks.
+/// A promise of the source that nothing checks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Promise {
     pub kind: PromiseKind,

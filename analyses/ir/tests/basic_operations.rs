@@ -1,4 +1,4 @@
-//! When a name is a basic operation of ETSI and ITU-T, and when it is what the file says.
+//! Names that are basic operations of ETSI and ITU-T, and names that are what the file says.
 
 use lockstep_ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
 use lockstep_ir::verify::verify_module;

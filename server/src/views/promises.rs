@@ -1,4 +1,4 @@
-//! What the author promises of pointers and loops: at the promise, and at the pointer's name.
+//! The promises of the author about pointers and loops: at the promise, and at the pointer's name.
 
 use super::model::Hover;
 use crate::db::{self, Db, File};

@@ -71,7 +71,7 @@ pub fn hover(text: &str, offset: u32) -> Option<Hover> {
     Some(Hover { span, markdown })
 }
 
-/// What the set at a place takes of what a set holds.
+/// The share that the set at a place takes of what a set holds.
 fn summary(document: &Document, place: Span) -> Option<String> {
     let capacity = Capacity::of(processor()?.1);
     let listing = Listing::of(document);

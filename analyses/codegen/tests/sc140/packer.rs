@@ -1,4 +1,4 @@
-//! What fits one set of SC140 by the packer breaks no rule of a set by the checker, and the other way round.
+//! Sets of SC140 that the packer lets through break no rule of a set by the checker, and the other way round.
 
 use super::{capacity, random};
 use lockstep_codegen::mir::packer::Packer;

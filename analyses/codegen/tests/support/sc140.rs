@@ -23,7 +23,7 @@ pub(crate) fn module_of(text: &str, name: &str) -> Module {
         .module
 }
 
-/// What the reference interpreter makes of the kernel.
+/// The outcome of the kernel in the reference interpreter.
 pub(crate) fn interpreted(kernel: &Kernel, module: &Module) -> oracle::interp::Outcome {
     let mut launch = Launch::new(1);
     launch.warp_size = 1;
@@ -108,7 +108,7 @@ pub(crate) fn simulated(
     Ok((outcome, left.collect()))
 }
 
-/// Whether assembly made of the kernel leaves what the interpreter left; `Err`: what differs.
+/// Holds the outcome of assembly made of the kernel against the interpreter's; `Err` says what differs.
 pub(crate) fn agrees(
     kernel: &Kernel,
     expected: &oracle::interp::Outcome,

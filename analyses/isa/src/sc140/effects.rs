@@ -28,9 +28,9 @@ pub enum ReadStage {
 pub enum WriteWay {
     /// In the stage that makes addresses: everything of the next set reads it.
     Address,
-    /// By a data unit: everything of the next set reads it that is no address.
+    /// Written by a data unit: everything of the next set reads it that is no address.
     Execute,
-    /// By a data bus, as moves, pops and bit masks do: the same.
+    /// Written by a data bus, as moves, pops and bit masks do: the same.
     Bus,
 }
 

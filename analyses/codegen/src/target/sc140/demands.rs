@@ -1,4 +1,4 @@
-//! What operations ask of their sets: each as the instruction of the table that it becomes.
+//! The demands of operations on their sets: each as the instruction of the table that it becomes.
 //!
 //! Registers that are not given yet are taken for upper ones, whose sets have the longest prefix, and each has a number of
 //! its own; places in the frame are as far away as they can be. What fits here fits once everything is known.

@@ -52,7 +52,7 @@ impl Default for Options {
     }
 }
 
-/// What a function came to.
+/// The outcome of a function.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     pub name: SmolStr,

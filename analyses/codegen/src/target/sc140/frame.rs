@@ -11,14 +11,14 @@ use isa::sc140::{File, Opcode, Reg};
 
 /// The largest number that is added to a stack pointer by one instruction.
 const NEAR: i64 = 31;
-/// What a larger one passes through: it takes no argument and no result.
+/// The register that a larger one passes through: it takes no argument and no result.
 const STEP: Reg = Reg::address(5);
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Frame {
     /// Bytes behind the saved registers, a multiple of 8.
     pub bytes: i64,
-    /// By slot, from the first of these bytes on.
+    /// The offset of each slot from the first of these bytes.
     slots: Vec<i64>,
     spills: i64,
     /// Files of which the preserved pair is saved.

@@ -6,7 +6,7 @@
 //! add d0,d1,d2        then   move.w d3,(r0)     0, and also if the move writes d0: all read before any writes
 //! ```
 //!
-//! Where a source only guesses at a distance, the guess is kept to. Two pushes of one set move the stack pointer by as
+//! A distance at which a source only guesses is kept to. Two pushes of one set move the stack pointer by as
 //! much as one: who moves them keeps those of a set together.
 
 use super::capacity::Capacity;

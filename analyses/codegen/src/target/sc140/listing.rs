@@ -260,7 +260,7 @@ impl Listing {
         out
     }
 
-    /// By set: true if it bears a mark of a loop, the first of a short one, the last but two of a long one.
+    /// Returns, for each set, true if it bears a mark of a loop, the first of a short one, the last but two of a long one.
     #[must_use]
     pub fn marked(&self) -> Vec<bool> {
         let mut marked = vec![false; self.sets.len()];

@@ -23,7 +23,7 @@ pub struct Limits {
     pub fewer: usize,
 }
 
-/// What spilled values pass through.
+/// The registers that spilled values pass through.
 const DATA_SCRATCH: [Reg; 3] = [Reg::data(13), Reg::data(14), Reg::data(15)];
 const ADDRESS_SCRATCH: [Reg; 3] = [Reg::address(13), Reg::address(14), Reg::address(15)];
 const TRUTH_SCRATCH: [Reg; 1] = [Reg::TRUTH];
@@ -57,7 +57,7 @@ impl Target for Sc140 {
     const GENERAL: File = File::Data;
     const GUARD: File = File::Truth;
 
-    /// By position: the first two numbers in d0 and d1, the first two pointers in r0 and r1.
+    /// The places of parameters by their position: the first two numbers in d0 and d1, the first two pointers in r0 and r1.
     fn arrivals(function: &Function) -> Vec<Option<Reg>> {
         let place = |(at, &parameter): (usize, &Virtual)| {
             (at < 2).then_some(Reg::new(function.class(parameter), at as u8))

@@ -1,4 +1,4 @@
-//! What issues in one set: units, words with the prefix, destinations, uses of sources, groups of conditions.
+//! The limits of one set: units, words with the prefix, destinations, uses of sources, groups of conditions.
 //!
 //! ```text
 //! mac d0,d8,d4 and move.4f (r0)+,d0:d1:d2:d3     2 of 6 instructions, 1 of 4 data units, 1 of 2 address units,
@@ -315,7 +315,7 @@ pub enum Resource {
 pub struct Packing {
     pub capacity: Capacity,
     asked: Vec<Asked>,
-    /// By operation: the first that asks for the same.
+    /// The first operation that asks for the same as each.
     kinds: Vec<usize>,
 }
 

@@ -5,7 +5,7 @@ use super::frame::Frame;
 use isa::sc140::{Condition, Opcode, Reg};
 use std::fmt::Write;
 
-/// What operands are printed with.
+/// The names with which operands are printed.
 pub(super) struct Printer<'a> {
     pub allocation: &'a Allocation,
     pub frame: &'a Frame,

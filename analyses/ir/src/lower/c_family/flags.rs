@@ -50,7 +50,7 @@ fn is_last(name: &Name, wanted: &str) -> bool {
     matches!(name.segments.as_slice(), [only] if only.ident.name == wanted)
 }
 
-/// What one operation does to the flags.
+/// The effect of one operation on the flags.
 #[derive(Debug)]
 pub(super) struct Flags {
     read: bool,

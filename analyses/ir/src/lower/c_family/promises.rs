@@ -1,4 +1,4 @@
-//! What the author of C promises of pointers and loops, in pragmas and in a builtin of GCC's.
+//! The promises of C's author about pointers and loops, in pragmas and in a builtin of GCC's.
 //!
 //! ```text
 //! #pragma align *x 8                   #pragma lockstep aligned(x, 8)        x = __builtin_assume_aligned(x, 8);
@@ -116,7 +116,7 @@ fn body(statement: &Stmt) -> Option<&Stmt> {
     }
 }
 
-/// What stands in parentheses, or one behind the other.
+/// The arguments of an attribute: those in parentheses, or one behind the other.
 fn arguments(attribute: &Attribute) -> Vec<&Expr> {
     fn parts<'e>(e: &'e Expr, out: &mut Vec<&'e Expr>) {
         match &e.kind {

@@ -207,7 +207,7 @@ impl Maker<'_> {
         format!("{}({})", row.name, list.join(", "))
     }
 
-    /// What reads a flag is no argument: the order in which arguments are computed is not defined.
+    /// Returns true if the operation may stand there. One that reads a flag is no argument: the order in which arguments are computed is not defined.
     fn may(&self, row: &BasicOperation, depth: u32) -> bool {
         let carries = matches!(
             row.meaning,

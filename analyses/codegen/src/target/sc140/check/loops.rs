@@ -51,7 +51,7 @@ struct Prepared {
     start: Option<(usize, usize)>,
 }
 
-/// By loop. Nothing is looked for above a place that control does not fall through.
+/// The preparations of each loop. Nothing is looked for above a place that control does not fall through.
 fn preparations(listing: &Listing) -> Vec<Prepared> {
     let mut out = Vec::with_capacity(listing.loops.len());
     let mut now = [Prepared::default(); 4];

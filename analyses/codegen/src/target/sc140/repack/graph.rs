@@ -21,7 +21,7 @@ const SETUP_GAP: usize = 2;
 /// Instructions that stay in one set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Node {
-    /// By set of the piece and number in it, ascending.
+    /// The set of the piece that holds each member, and its number there, ascending.
     pub members: Vec<(usize, usize)>,
     pub asked: Vec<Asked>,
     /// The first set that it may stand in.
@@ -166,7 +166,7 @@ fn carries(timed: Timed<'_>) -> bool {
     timed.effects.writes_to(Reg::CARRY)
 }
 
-/// By member the first of those that it stays together with.
+/// Returns, for each member, the first of those that it stays together with.
 fn together(
     members: &[(usize, usize)],
     edges: &[Edge],

@@ -141,7 +141,7 @@ pub(super) fn print(
     }
 }
 
-/// By member of the piece; and the comments behind its last one that stand on other lines.
+/// The text of each member of the piece, and the comments behind its last one that stand on other lines.
 fn written<'a>(
     document: &'a Document,
     text: &'a str,

@@ -4,7 +4,7 @@
 
 use super::super::code::{FrameOffset, Name, Operand, Reference, operation};
 use super::memory::bytes;
-use super::{Selector, file_of, fixed};
+use super::{Selection, file_of, fixed};
 use crate::mir::Object;
 use crate::select::Select;
 use ir::{Convention, Type, Value};
@@ -25,7 +25,7 @@ fn places(types: impl Iterator<Item = Type>) -> Vec<i64> {
     types.skip(2).map(place).collect()
 }
 
-impl Selector<'_> {
+impl Selection<'_> {
     fn opcode(&mut self, ty: Type) -> Opcode {
         match ty {
             Type::Bool | Type::I8 | Type::I16 => Opcode::MoveW,

@@ -1,13 +1,13 @@
 //! Comparisons, and truth values.
 
 use super::super::code::{Operand, Virtual};
-use super::Selector;
+use super::Selection;
 use crate::mir::Arithmetic;
 use crate::select::{Guard, Select};
 use ir::{IntCondition, Type, Value};
 use isa::sc140::{Opcode, Sc140};
 
-impl Selector<'_> {
+impl Selection<'_> {
     /// The guard that holds where a truth value does.
     pub(super) fn condition(&mut self, value: Value) -> Guard {
         if self.forms.is_flag(value) {

@@ -1,7 +1,7 @@
-//! What the walk over blocks and edges asks of this selection, and the branches that blocks end with.
+//! The answers of this selection to the walk over blocks and edges, and the branches that blocks end with.
 
 use super::super::code::{LOOP, Operand, Operation, Virtual, operation};
-use super::{Selector, constant, file_of};
+use super::{Selection, constant, file_of};
 use crate::mir::Arithmetic;
 use crate::refusal::Refusal;
 use crate::select::{Flow, Guard, Leaving, Select};
@@ -9,20 +9,20 @@ use ir::{IntCondition, Type, Value};
 use isa::sc140::{File, Opcode, Sc140};
 use std::ops::{Deref, DerefMut};
 
-impl<'m> Deref for Selector<'m> {
+impl<'m> Deref for Selection<'m> {
     type Target = Flow<'m, Sc140>;
     fn deref(&self) -> &Self::Target {
         &self.flow
     }
 }
 
-impl DerefMut for Selector<'_> {
+impl DerefMut for Selection<'_> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.flow
     }
 }
 
-impl<'m> Select<'m> for Selector<'m> {
+impl<'m> Select<'m> for Selection<'m> {
     type Set = Sc140;
 
     fn parameters(&mut self) {

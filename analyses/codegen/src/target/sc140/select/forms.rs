@@ -98,7 +98,7 @@ impl Forms {
         }
     }
 
-    /// What may lie in the high part: defined there at no cost, and worth it.
+    /// Chooses the values that lie in the high part: those that are defined there at no cost, and worth it.
     fn choose_fractions(&mut self, function: &Function) {
         let mut factors: EntityVec<Value, bool> = EntityVec::with_len(false, self.uses.len());
         let mut others: EntityVec<Value, bool> = EntityVec::with_len(false, self.uses.len());

@@ -5,7 +5,7 @@
 
 use super::super::code::{Operand, Virtual, operation};
 use super::super::runtime;
-use super::{Selector, forms};
+use super::{Selection, forms};
 use crate::select::{Guard, Select};
 use ir::{BinaryOp, Convert, IntCondition, Op, Type, UnaryOp, Value, ValueDef, Wrap};
 use isa::sc140::{Opcode, Reg};
@@ -13,7 +13,7 @@ use isa::sc140::{Opcode, Reg};
 /// Places of a saturating shift that are sums of a number with itself.
 const DOUBLINGS: i64 = 3;
 
-impl Selector<'_> {
+impl Selection<'_> {
     /// Finds products that are parts of sums: read once, in their own block.
     pub(super) fn fuse(&mut self) {
         let source = self.source;
@@ -469,7 +469,7 @@ impl Selector<'_> {
         }
     }
 
-    /// By places to the left, to the right where they are negative.
+    /// A saturating shift by a constant number of places to the left, to the right where it is negative.
     fn saturating_shift(&mut self, arg: Value, places: i64, result: Value) {
         let ty = self.ty(result);
         let from = self.integer(arg);
@@ -613,7 +613,7 @@ impl Selector<'_> {
         self.put_under(Guard::of(flag), Opcode::Tfr, to, &[limit.into()]);
     }
 
-    /// By a power of two, or by a routine.
+    /// A quotient or a remainder: by a power of two, or by a routine.
     fn quotient(&mut self, op: BinaryOp, args: [Value; 2], result: Value) {
         let ty = self.ty(result);
         let signed = matches!(op, BinaryOp::DivSigned | BinaryOp::RemSigned);

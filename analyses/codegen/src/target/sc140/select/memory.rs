@@ -1,7 +1,7 @@
 //! Loads, stores, frame slots, symbols, and sums of addresses.
 
 use super::super::code::{FrameOffset, Operand, Reference, Slot, operation};
-use super::{Selector, fixed};
+use super::{Selection, fixed};
 use crate::mir::Object;
 use crate::prepare::origin::Origin;
 use crate::select::Select;
@@ -9,7 +9,7 @@ use ir::{InstData, Language, MemoryAccess, Symbol, Type, Value};
 use isa::sc140::{File, Opcode, Reg};
 use smol_str::format_smolstr;
 
-impl Selector<'_> {
+impl Selection<'_> {
     fn object(&mut self, address: Value) -> Object {
         match self.origins.origin(self.source, address) {
             Origin::Unknown => Object::Unknown,

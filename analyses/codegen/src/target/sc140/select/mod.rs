@@ -10,7 +10,7 @@
 //! counts on this mode, and on rounding that takes halves up. Numbers of 64 bits exist as offsets of addresses alone, of which
 //! the low half counts.
 //!
-//! What has no form is refused with its place, and nothing is made. One pass over the instructions.
+//! An operation without a form is refused with its place, and nothing is made. One pass over the instructions.
 
 mod call;
 mod compare;
@@ -34,7 +34,7 @@ use smol_str::SmolStr;
 
 const TARGET: &str = "SC140";
 
-pub(super) struct Selector<'m> {
+pub(super) struct Selection<'m> {
     flow: Flow<'m, Sc140>,
     module: &'m ir::Module,
     /// The names of its functions in the text.
@@ -51,7 +51,7 @@ pub(super) struct Selector<'m> {
     local: FxHashMap<(File, i64), Virtual>,
     slots: FxHashMap<ir::Inst, u32>,
     refused: Vec<Refused>,
-    /// What the IR leaves open has the reference interpreter's values.
+    /// True if cases that the IR leaves open have the reference interpreter's values.
     total: bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn select(
     (number, names): (usize, &[SmolStr]),
     total: bool,
 ) -> Result<Function, Vec<Refused>> {
-    let mut selector = Selector {
+    let mut selection = Selection {
         module,
         names,
         forms: Forms::of(source),
@@ -80,11 +80,11 @@ pub(super) fn select(
         total,
         flow: Flow::new(source, names[number].clone()),
     };
-    selector.fuse();
-    selector.blocks();
-    match selector.refused.is_empty() {
-        true => Ok(selector.flow.finish(control::leave)),
-        false => Err(selector.refused),
+    selection.fuse();
+    selection.blocks();
+    match selection.refused.is_empty() {
+        true => Ok(selection.flow.finish(control::leave)),
+        false => Err(selection.refused),
     }
 }
 
@@ -95,7 +95,7 @@ const fn file_of(ty: Type) -> File {
     }
 }
 
-impl Selector<'_> {
+impl Selection<'_> {
     fn put(&mut self, opcode: Opcode, to: Virtual, sources: &[Operand]) {
         self.append(operation(opcode, vec![to.into()], sources.to_vec()));
     }
@@ -135,7 +135,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Where a result goes before `settle`.
+    /// The register of a result before `settle`.
     fn target(&mut self, value: Value) -> Virtual {
         match self.forms.extends(self.source, value) {
             true => self.data(),

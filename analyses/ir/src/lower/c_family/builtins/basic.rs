@@ -99,7 +99,7 @@ pub enum Meaning {
     SubCarry,
     MacCarry,
     MsuCarry,
-    /// What `Overflow` and `Carry` say of a sum with carry.
+    /// Saturation by what `Overflow` and `Carry` say of a sum with carry.
     SaturateByFlags,
     Round,
     ExtractHigh,
@@ -583,7 +583,7 @@ impl Operations<'_, '_, '_> {
         self.binary(BinaryOp::Add, value, more)
     }
 
-    /// By one shift, or where the places are negative by the other the other way; what goes beyond the width is gone.
+    /// A shift by one operation, or where the places are negative by the other the other way; bits beyond the width are lost.
     fn either_way(&mut self, a: Value, places: Value, [forth, back]: [BinaryOp; 2]) -> Value {
         if let Some(number) = self.cx.builder.function.int_constant(places) {
             let op = if number < 0 { back } else { forth };
@@ -628,7 +628,7 @@ impl Operations<'_, '_, '_> {
         (out, self.compare(IntCondition::LessSigned, both, zero))
     }
 
-    /// What already holds, or a comparison under a condition.
+    /// The disjunction of what already holds and a comparison under a condition.
     fn or_where(
         &mut self,
         holds: Value,

@@ -30,13 +30,13 @@ const FORGOTTEN: u32 = 100_000;
 /// The first variable of what memory holds.
 const HELD: u32 = 50_000;
 
-/// What memory holds, by the name of the global.
+/// The contents of memory, by the name of the global.
 pub(super) type Memory = FxHashMap<SmolStr, Bits>;
 
 /// One way out of a function.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
-    /// Where it is taken.
+    /// The condition under which it is taken.
     pub(super) path: Truth,
     pub(super) returned: Vec<Bits>,
     pub(super) memory: Memory,
@@ -51,10 +51,10 @@ pub(super) struct Product<'g> {
 pub(super) struct Machine<'m> {
     pub(super) module: &'m Module,
     pub(super) diagrams: &'m mut Diagrams,
-    /// What is known of the operands.
+    /// The condition that is known of the operands.
     pub(super) care: Truth,
     pub(super) product: Option<Product<'m>>,
-    /// What memory held at first.
+    /// The contents of memory at first.
     pub(super) initial: Memory,
     steps: u32,
     forgotten: u32,
@@ -66,7 +66,7 @@ enum Content {
     Address(SmolStr),
 }
 
-/// How often a path came to a block, and with what.
+/// The number of times that a path came to a block, and what it brought.
 #[derive(Clone, Debug)]
 struct Visit {
     count: u32,
@@ -355,7 +355,7 @@ impl<'m> Machine<'m> {
         Some(())
     }
 
-    /// What a global holds; all of it, by one width throughout.
+    /// The contents of a global; all of it, by one width throughout.
     fn held(&mut self, state: &mut State, name: &SmolStr, width: usize) -> Option<Bits> {
         if let Some(known) = state.memory.get(name) {
             return (known.len() == width).then(|| known.clone());
@@ -497,5 +497,5 @@ fn address_of(state: &State, value: Value) -> Option<SmolStr> {
     }
 }
 
-/// Where all paths together may go.
+/// The condition of all paths together.
 pub(super) const EVERYWHERE: Truth = TRUE;

@@ -1,4 +1,4 @@
-//! What basic operations give, bit for bit, from their definitions: see `builtins::basic`.
+//! The results of basic operations, bit for bit, from their definitions: see `builtins::basic`.
 
 use super::bdd::{Diagrams, FALSE, TRUE, Truth};
 use super::words::{Bits, Towards, constant, extended, known, left, sign};
@@ -215,7 +215,7 @@ pub(super) fn known_product(given: &[Bits]) -> Option<Bits> {
     Some(constant(number(a)? * number(b)?, 32))
 }
 
-/// What is known of a product: its limits, and that the largest is that of the least number with itself.
+/// The facts that are known of a product: its limits, and that the largest is that of the least number with itself.
 pub(super) fn bounds(given: &Given, diagrams: &mut Diagrams) -> Truth {
     let (Some(product), [.., a, b]) = (&given.product, given.parameters.as_slice()) else {
         return TRUE;

@@ -41,7 +41,7 @@ const OVERFLOW: &str = "Overflow";
 const LARGEST: u32 = 250;
 const MOST_CALLS: u32 = 8;
 
-/// What a function turned out to be.
+/// The operation that a function turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recognized {
     /// Its number in the table.
@@ -56,7 +56,7 @@ impl Recognized {
     }
 }
 
-/// What a function does to `Overflow`.
+/// The effect of a function on `Overflow`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlagEffect {
     Untouched,
@@ -228,7 +228,7 @@ fn samples(function: &Function) -> Vec<Vec<Bits>> {
     all
 }
 
-/// What a function returns for numbers.
+/// Returns the result of a function for numbers.
 fn sampled(module: &Module, numbers: &[Bits]) -> Option<Bits> {
     let mut diagrams = Diagrams::new();
     let mut machine = Machine::new(module, &mut diagrams, EVERYWHERE, None);
@@ -241,7 +241,7 @@ fn sampled(module: &Module, numbers: &[Bits]) -> Option<Bits> {
     same.then_some(first)
 }
 
-/// What a function does to `Overflow` where it is proved to be an operation.
+/// Returns the effect of a function on `Overflow` where it is proved to be an operation.
 fn proved(module: &Module, row: &BasicOperation) -> Option<FlagEffect> {
     let mut diagrams = Diagrams::new();
     let given = given(row, &mut diagrams);

@@ -8,7 +8,7 @@ use syntax::c_family::{Dialect, parse_text};
 const HEAD: &str =
     "typedef short Word16; typedef int Word32; typedef int Flag; Flag Overflow; int count;\n";
 
-/// What the last function of a text is, and what it does to `Overflow`.
+/// The operation that the last function of a text is, and its effect on `Overflow`.
 fn found(text: &str) -> Option<(&'static str, FlagEffect)> {
     let items = parse_text(&format!("{HEAD}{text}"), Dialect::C);
     for item in &items {

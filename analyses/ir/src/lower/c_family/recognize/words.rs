@@ -139,7 +139,7 @@ impl Diagrams {
         sign(&rest)
     }
 
-    /// By the number of places that a word says, without a sign; `fill` comes from the side.
+    /// A word moved by the number of places that another says, without a sign; `fill` comes from the side.
     pub(super) fn moved(&mut self, a: &[Truth], places: &[Truth], to: Towards) -> Bits {
         let fill = match to {
             Towards::Left | Towards::RightUnsigned => FALSE,
@@ -201,7 +201,7 @@ impl Diagrams {
         (self.pick(lost, &limit, &low), lost)
     }
 
-    /// How many of the highest bits are zeros.
+    /// The number of the highest bits that are zeros.
     pub(super) fn leading_zeros(&mut self, a: &[Truth], width: usize) -> Bits {
         let mut count = constant(a.len() as i64, width);
         for (at, &bit) in a.iter().enumerate() {
