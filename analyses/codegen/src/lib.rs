@@ -12,6 +12,7 @@ pub mod expand;
 pub mod instrument;
 pub mod loops;
 pub mod machine;
+mod merge;
 pub mod mir;
 pub mod pack;
 pub mod pipeline;

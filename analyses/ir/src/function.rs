@@ -337,6 +337,8 @@ pub struct Definition {
     pub linkage: Linkage,
     /// Addresses that stand among the initial bytes, which are zero there; by offset, 8 bytes each.
     pub addresses: Vec<Address>,
+    /// Bytes of each number among the initial bytes, where all are known to have the same.
+    pub width: Option<u32>,
     /// True if there is an initial value, and it is not known here.
     pub opaque: bool,
     /// Each thread of the program has its own.

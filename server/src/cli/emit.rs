@@ -6,6 +6,7 @@ use crate::db::{self, Database, Db, File, Item};
 use crate::documents::line_column;
 use crate::host;
 use crate::program;
+use codegen::refusal::Refused;
 use codegen::target::ia64::emit::{Emitted, Options, emit_items};
 use codegen::target::ia64::pipeline::{self, Epilogue, Reason};
 use ir::lower::c_family::Lowered;
@@ -42,13 +43,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         None => data(&db, file),
     };
     if chosen.is_empty() && data.is_empty() {
-        return Err(match &args.item {
-            Some(name) => input::no_such_item(&db, file, &args.file, name),
-            None => CliError::Usage(format!(
-                "{}: there is no function with a body, and no variable",
-                args.file.display()
-            )),
-        });
+        return Err(nothing_to_emit(&db, file, args));
     }
     let options = Options {
         bundles: !args.no_bundles,
@@ -72,43 +67,16 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     if broken(&db, file, args, &chosen) {
         return Ok(1);
     }
-    let mut left_out = 0;
-    let mut emitted_items = Vec::new();
-    let functions = chosen.len();
     let data = data.iter().map(|(item, lowered)| (*item, &lowered.module));
     let all: Vec<(Item<'_>, &Module)> = chosen.into_iter().chain(data).collect();
-    let count = all.len();
-    let kinds = match all.len() > functions {
-        true => "functions and variables",
-        false => "functions",
-    };
     let modules: Vec<&Module> = all.iter().map(|(_, module)| *module).collect();
     let (refused, emitted) = emit_items(&modules, epic, &options);
-    for ((item, module), reasons) in all.iter().zip(refused) {
-        if reasons.is_empty() {
-            emitted_items.push((*item, *module));
-        } else {
-            left_out += 1;
-        }
-        for reason in reasons {
-            let place = module
-                .functions
-                .iter()
-                .find_map(|function| place(&db, file, *item, function, reason.loc));
-            let first = module.functions.first();
-            let name = first.map_or("", |one| one.name.as_str());
-            let what = match first.is_some_and(|one| one.layout.is_empty()) {
-                true => "data",
-                false => "code",
-            };
-            let at = match place {
-                Some((line, column)) => format!(":{line}:{column}"),
-                None => String::new(),
-            };
-            let (file, reason) = (args.file.display(), reason.reason);
-            eprintln!("{file}{at}: no {what} for `{name}`: {reason}");
-        }
-    }
+    let left_out = told(&db, file, args, &all, &refused);
+    let whole = all
+        .iter()
+        .zip(&refused)
+        .filter(|(_, reasons)| reasons.is_empty());
+    let emitted_items: Vec<(Item<'_>, &Module)> = whole.map(|(item, _)| *item).collect();
     // Each loop that a checker found to be another one is as it was, and whoever asked for the check is told.
     let mut unsound = 0;
     for function in &emitted.functions {
@@ -159,12 +127,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     if chosen.is_empty() {
         return Ok(complete);
     }
-    if left_out > 0 {
-        eprintln!(
-            "{}: {left_out} of {count} {kinds} are left out",
-            args.file.display(),
-        );
-    }
+    summed_up(args, left_out, &all);
     let text = match args.format {
         DataFormat::Text => {
             format!("// ia64:{}, {origin}\n{}", table.name, emitted.text)
@@ -244,6 +207,66 @@ fn nothing(name: &str) -> CliError {
     ))
 }
 
+/// The error of a file that holds nothing to emit.
+pub(super) fn nothing_to_emit(db: &Database, file: File, args: &EmitArgs) -> CliError {
+    match &args.item {
+        Some(name) => input::no_such_item(db, file, &args.file, name),
+        None => CliError::Usage(format!(
+            "{}: there is no function with a body, and no variable",
+            args.file.display()
+        )),
+    }
+}
+
+/// Reports why items are left out; returns how many are.
+pub(super) fn told(
+    db: &Database,
+    file: File,
+    args: &EmitArgs,
+    all: &[(Item<'_>, &Module)],
+    refused: &[Vec<Refused>],
+) -> usize {
+    for ((item, module), reasons) in all.iter().zip(refused) {
+        for reason in reasons {
+            let place = module
+                .functions
+                .iter()
+                .find_map(|function| place(db, file, *item, function, reason.loc));
+            let name = module.functions.first().map_or("", |one| one.name.as_str());
+            let what = match is_variable(module) {
+                true => "data",
+                false => "code",
+            };
+            let at = match place {
+                Some((line, column)) => format!(":{line}:{column}"),
+                None => String::new(),
+            };
+            let (file, reason) = (args.file.display(), &reason.reason);
+            eprintln!("{file}{at}: no {what} for `{name}`: {reason}");
+        }
+    }
+    refused.iter().filter(|reasons| !reasons.is_empty()).count()
+}
+
+/// Reports how many items are left out, if any are.
+pub(super) fn summed_up(args: &EmitArgs, left_out: usize, all: &[(Item<'_>, &Module)]) {
+    if left_out == 0 {
+        return;
+    }
+    let kinds = match all.iter().any(|(_, module)| is_variable(module)) {
+        true => "functions and variables",
+        false => "functions",
+    };
+    let (file, count) = (args.file.display(), all.len());
+    eprintln!("{file}: {left_out} of {count} {kinds} are left out");
+}
+
+/// Returns true for the module of a variable, which has no code.
+fn is_variable(module: &Module) -> bool {
+    let first = module.functions.first();
+    first.is_some_and(|function| function.layout.is_empty())
+}
+
 /// Reports violations of the grammar where code is wanted: in the chosen functions, and without a choice
 /// anywhere in the file, for broken text there may be a function. There is no code for a file with an error.
 pub(super) fn broken(
@@ -306,7 +329,7 @@ pub(super) fn chosen<'db>(
 }
 
 /// The variables that other files may name, used here or not.
-fn data<'db>(db: &'db Database, file: File) -> Vec<(Item<'db>, Lowered)> {
+pub(super) fn data<'db>(db: &'db Database, file: File) -> Vec<(Item<'db>, Lowered)> {
     let items = db::items(db, file).iter();
     items
         .filter_map(|&item| Some((item, program::static_data(db, item)?)))

@@ -1,12 +1,11 @@
 //! `lockstep emit --target sc140`: assembly of functions for a processor that issues execution sets.
 
-use super::emit::{broken, chosen, place};
-use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, input};
-use crate::db::Database;
+use super::emit::{broken, chosen, data, nothing_to_emit, place, summed_up, told};
+use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, EpilogueChoice, input};
+use crate::db::{Database, Item};
 use crate::host;
 use codegen::machine::Table;
-use codegen::target::ia64::emit::merged;
-use codegen::target::sc140::emit::{Options, emit as emitted};
+use codegen::target::sc140::emit::{Options, emit_items};
 use ir::Module;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -28,68 +27,55 @@ pub(super) fn emit(args: &EmitArgs, table: &Table) -> Result<u8, CliError> {
             table.name
         )));
     };
+    let others = [
+        ("--unroll", args.unroll.is_some()),
+        ("--epilogue", args.epilogue != EpilogueChoice::Kernel),
+        ("--prefetch", args.prefetch),
+        ("--load-pairs", args.load_pairs),
+        ("--if-convert", args.if_convert),
+        ("--checked", args.checked),
+        ("--no-bundles", args.no_bundles),
+        ("--no-contract", args.no_contract),
+    ];
+    if let Some((option, _)) = others.iter().find(|(_, given)| *given) {
+        let name = &table.name;
+        return Err(CliError::Usage(format!(
+            "`{option}` says nothing of `--target {name}`"
+        )));
+    }
     let mut db = Database::default();
     let analysis = AnalysisArgs {
         target: None,
         ..args.analysis.clone()
     };
     let file = input::open(&mut db, &args.file, &analysis)?;
-    let items = chosen(&db, file, args.item.as_deref());
-    if items.is_empty() {
-        return Err(match &args.item {
-            Some(name) => input::no_such_item(&db, file, &args.file, name),
-            None => CliError::Usage(format!(
-                "{}: there is no function with a body",
-                args.file.display()
-            )),
-        });
+    let functions = chosen(&db, file, args.item.as_deref());
+    let variables = match args.item {
+        Some(_) => Vec::new(),
+        None => data(&db, file),
+    };
+    if functions.is_empty() && variables.is_empty() {
+        return Err(nothing_to_emit(&db, file, args));
     }
-    if broken(&db, file, args, &items) {
+    if broken(&db, file, args, &functions) {
         return Ok(1);
     }
     let options = Options {
         pipeline: args.pipeline,
         ..Options::default()
     };
-    let mut whole: Vec<&Module> = Vec::new();
-    let mut left_out = 0;
-    for (item, module) in &items {
-        let Err(reasons) = emitted(module, sets, &options) else {
-            whole.push(module);
-            continue;
-        };
-        left_out += 1;
-        for reason in reasons {
-            let found = module
-                .functions
-                .iter()
-                .find_map(|function| place(&db, file, *item, function, reason.loc));
-            let at = match found {
-                Some((line, column)) => format!(":{line}:{column}"),
-                None => String::new(),
-            };
-            let name = module.functions.first().map_or("", |one| one.name.as_str());
-            let (file, reason) = (args.file.display(), reason.reason);
-            eprintln!("{file}{at}: no code for `{name}`: {reason}");
-        }
-    }
-    if left_out > 0 {
-        let (file, count) = (args.file.display(), items.len());
-        eprintln!("{file}: {left_out} of {count} functions are left out");
-    }
+    let variables = variables
+        .iter()
+        .map(|(item, lowered)| (*item, &lowered.module));
+    let items: Vec<(Item<'_>, &Module)> = functions.into_iter().chain(variables).collect();
+    let modules: Vec<&Module> = items.iter().map(|(_, module)| *module).collect();
+    let (refused, made) = emit_items(&modules, sets, &options);
+    let left_out = told(&db, file, args, &items, &refused);
     let complete = u8::from(left_out > 0);
-    if whole.is_empty() {
+    if left_out == items.len() {
         return Ok(complete);
     }
-    let made = match emitted(&merged(whole), sets, &options) {
-        Ok(made) => made,
-        Err(reasons) => {
-            for reason in reasons {
-                eprintln!("{}: {}", args.file.display(), reason.reason);
-            }
-            return Ok(1);
-        }
-    };
+    summed_up(args, left_out, &items);
     let line = |name: &str, loc: ir::Loc| {
         items.iter().find_map(|(item, module)| {
             let own = module.functions.first()?;
@@ -103,10 +89,10 @@ pub(super) fn emit(args: &EmitArgs, table: &Table) -> Result<u8, CliError> {
                 let loops = function.loops.iter().map(|report| {
                     json!({
                         "line": line(&function.name, report.loc).map(|place| place.0),
-                        "interval": (report.stages > 1).then_some(report.interval),
+                        "interval": report.interval,
                         "stages": report.stages,
                         "copies": report.copies,
-                        "refused": report.refused.as_deref(),
+                        "refused": report.refused.map(|reason| reason.to_string()),
                     })
                 });
                 json!({

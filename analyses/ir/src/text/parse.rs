@@ -501,6 +501,9 @@ impl<'s, 't> Parser<'s, 't> {
         } else if self.keyword("elsewhere") {
             symbol.definition.linkage = Linkage::Elsewhere;
         }
+        if self.keyword("width") {
+            symbol.definition.width = Some(self.count()?);
+        }
         symbol.definition.opaque = self.keyword("opaque");
         while self.keyword("at") {
             symbol.definition.addresses.push(Address {

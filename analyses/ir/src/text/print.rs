@@ -111,6 +111,9 @@ impl Printer<'_, '_> {
                 Linkage::Local => self.out.push_str(" internal"),
                 Linkage::Elsewhere => self.out.push_str(" elsewhere"),
             }
+            if let Some(width) = symbol.definition.width {
+                put!(self, " width {width}");
+            }
             self.flag(symbol.definition.opaque, "opaque");
             for address in &symbol.definition.addresses {
                 put!(self, " at {} {}", address.offset, quoted(&address.symbol));

@@ -19,7 +19,6 @@ use super::code::Allocation;
 use super::converted;
 use super::frame::Frame;
 use super::layout::Wanted;
-pub use super::merge::merged;
 use super::operation;
 use super::passes::Limits;
 use super::requested::request;
@@ -27,6 +26,8 @@ use super::select::select;
 use super::symbols::reference;
 use crate::allocate;
 use crate::machine::epic::Epic;
+use crate::merge::merge;
+pub use crate::merge::merged;
 use crate::predicate::hammocks::{self, Conversions, Judge, Terms};
 use crate::predicate::loops::Region;
 use crate::refusal::{Refusal, Refused};
@@ -188,7 +189,7 @@ pub fn emit_items(
     machine: &Epic,
     options: &Options,
 ) -> (Vec<Vec<Refused>>, Emitted) {
-    let (module, parts) = super::merge::merge(modules.iter().copied());
+    let (module, parts) = merge(modules.iter().copied());
     emit_parts(&module, &parts, machine, options)
 }
 

@@ -18,7 +18,6 @@ pub(crate) mod interpret;
 mod latency;
 mod layout;
 pub mod listing;
-mod merge;
 pub mod operation;
 pub mod passes;
 pub mod pipeline;

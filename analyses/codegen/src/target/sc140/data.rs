@@ -4,60 +4,42 @@
 //! static const short h[2] = { 1, -2 };      _h    DCW 1,-2
 //! ```
 //!
-//! The order of a number's bytes is the chip's: numbers are written as such, in the width in which the code accesses them.
-//! An object that code accesses in several widths has no initial value other than zeros where the highest byte is first.
+//! The order of a number's bytes is the chip's: numbers are written as such. Where the highest byte is first, an object whose
+//! numbers have several widths has no initial value other than zeros: its bytes do not say where a number begins.
 
-use super::code::Function;
-use crate::mir::Object;
+use super::symbols;
 use crate::refusal::{Refusal, Refused};
-use ir::{Linkage, Loc, Space, SymbolData, SymbolKind};
-use rustc_hash::FxHashSet;
+use ir::{Function, Linkage, Loc, Space, SymbolData, SymbolKind};
 use smol_str::SmolStr;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Numbers of a directive.
 const ROW: usize = 8;
 
-/// The widths in which functions access each object, in bytes.
-#[derive(Default)]
-pub(super) struct Widths(BTreeMap<SmolStr, BTreeSet<u32>>);
-
-impl Widths {
-    pub(super) fn add(&mut self, function: &Function) {
-        for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-            if let Some(memory) = &operation.memory
-                && let Object::Symbol(name) | Object::Constant(name) = &memory.object
-            {
-                self.0.entry(name.clone()).or_default().insert(memory.bytes);
-            }
-        }
-    }
-}
-
-/// The directives of everything that functions name and that this file defines.
+/// The directives of each object that a function names and that this file defines, by its name.
 ///
 /// # Errors
 /// Objects whose initial value can't be written.
-pub(super) fn data<'f>(
-    functions: impl IntoIterator<Item = &'f ir::Function>,
-    widths: &Widths,
+pub(super) fn data(
+    function: &Function,
     big_endian: bool,
-) -> Result<String, Vec<Refused>> {
-    let (mut out, mut refused) = (String::new(), Vec::new());
-    let mut known: FxHashSet<&SmolStr> = FxHashSet::default();
-    for function in functions {
-        for symbol in function.symbols.values() {
-            let memory = symbol.kind == SymbolKind::Memory
-                && matches!(
-                    symbol.space,
-                    Space::Global | Space::Constant | Space::Generic
-                );
-            let here = memory && symbol.definition.linkage != Linkage::Elsewhere;
-            if !here || !known.insert(&symbol.name) {
-                continue;
+) -> Result<BTreeMap<SmolStr, String>, Vec<Refused>> {
+    let (mut out, mut refused) = (BTreeMap::new(), Vec::new());
+    for symbol in function.symbols.values() {
+        let memory = symbol.kind == SymbolKind::Memory
+            && matches!(
+                symbol.space,
+                Space::Global | Space::Constant | Space::Generic
+            );
+        if !memory || symbol.definition.linkage == Linkage::Elsewhere {
+            continue;
+        }
+        match object(symbol, big_endian) {
+            Ok(text) => {
+                out.insert(symbol.name.clone(), text);
             }
-            if let Err(reason) = object(symbol, widths, big_endian, &mut out) {
+            Err(reason) => {
                 let loc = Loc::NONE;
                 refused.push(Refused { reason, loc });
             }
@@ -69,12 +51,8 @@ pub(super) fn data<'f>(
     }
 }
 
-fn object(
-    symbol: &SymbolData,
-    widths: &Widths,
-    big_endian: bool,
-    out: &mut String,
-) -> Result<(), Refusal> {
+fn object(symbol: &SymbolData, big_endian: bool) -> Result<String, Refusal> {
+    let mut out = String::new();
     let name = || symbol.name.clone();
     let Some(size) = symbol.size else {
         return Err(Refusal::Size { name: name() });
@@ -88,16 +66,8 @@ fn object(
     }
     let bytes = symbol.initial.as_deref().unwrap_or_default();
     let zeros = bytes.iter().all(|&byte| byte == 0);
-    let accessed: Vec<u32> = widths
-        .0
-        .get(&symbol.name)
-        .into_iter()
-        .flatten()
-        .copied()
-        .collect();
-    let width = match accessed[..] {
-        [width @ (1 | 2 | 4)] => width,
-        [] => symbol.align.clamp(1, 4).next_power_of_two(),
+    let width = match definition.width {
+        Some(width @ (1 | 2 | 4)) => width,
         _ if zeros || !big_endian => 1,
         _ => return Err(Refusal::InitialValue { name: name() }),
     };
@@ -105,11 +75,12 @@ fn object(
         true => (".rom", symbol.align.max(width)),
         false => (".data", symbol.align.max(width)),
     };
+    let own = symbols::plain(&symbol.name);
     let _ = writeln!(out, "    SECTION {section} LOCAL");
     if definition.linkage == Linkage::Global {
-        let _ = writeln!(out, "    GLOBAL _{}", symbol.name);
+        let _ = writeln!(out, "    GLOBAL {own}");
     }
-    let _ = writeln!(out, "    ALIGN {align}\n_{}", symbol.name);
+    let _ = writeln!(out, "    ALIGN {align}\n{own}");
     let mut written = 0;
     if !zeros {
         let directive = match width {
@@ -130,7 +101,7 @@ fn object(
         let _ = writeln!(out, "    DS {}", size - written);
     }
     out.push_str("    ENDSEC\n");
-    Ok(())
+    Ok(out)
 }
 
 /// The signed number of some bytes, the lowest first; those that are missing are zero.

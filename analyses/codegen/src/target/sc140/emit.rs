@@ -10,15 +10,16 @@
 //!
 //! Source: the conventions of Freescale's *SC100 Application Binary Interface*, in excerpts.
 
-pub use super::loops::LoopReport;
+pub use super::loops::{LoopReport, Unpipelined};
 
 use super::code::{Allocation, Function, Name, Operand, Operation};
 use super::frame::Frame;
 use super::machine::{Limits, locate};
 use super::print::Printer;
-use super::{counted, data, loops, runtime, select};
+use super::{counted, data, division, loops, select, symbols};
 use crate::allocate;
 use crate::machine::sets::Sets;
+use crate::merge::merge;
 use crate::mir::Scheduled as _;
 use crate::pack::pack;
 use crate::predicate::flag;
@@ -27,6 +28,7 @@ use ir::Module;
 use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
 use smol_str::SmolStr;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -72,47 +74,92 @@ pub struct Emitted {
 /// # Errors
 /// Everything that has no form, with its place; nothing is emitted then.
 pub fn emit(module: &Module, sets: &Sets, options: &Options) -> Result<Emitted, Vec<Refused>> {
+    let (mut refused, emitted) = emit_items(&[module], sets, options);
+    match refused.pop() {
+        Some(reasons) if !reasons.is_empty() => Err(reasons),
+        _ => Ok(emitted),
+    }
+}
+
+/// The assembly of several modules, the items of a file, as one text: functions that are the same are there once. Returns the
+/// reasons why a module is left out besides, by module: everything in it that has no form.
+pub fn emit_items(
+    modules: &[&Module],
+    sets: &Sets,
+    options: &Options,
+) -> (Vec<Vec<Refused>>, Emitted) {
+    let (module, parts) = merge(modules.iter().copied());
     let names: Vec<SmolStr> = module
         .functions
         .iter()
         .map(|one| one.name.clone())
         .collect();
-    let mut refused = Vec::new();
+    let made: Vec<Result<Made, Vec<Refused>>> = (0..module.functions.len())
+        .map(|number| {
+            let function = &module.functions[number];
+            let data = data::data(function, options.big_endian)?;
+            let lowered = match function.layout.is_empty() {
+                true => None,
+                false => Some(lowered(&module, number, &names, sets, options)?),
+            };
+            Ok(Made { lowered, data })
+        })
+        .collect();
+    let refused: Vec<Vec<Refused>> = parts
+        .iter()
+        .map(|part| {
+            let reasons = part
+                .iter()
+                .filter_map(|&number| made[number].as_ref().err());
+            reasons.flatten().cloned().collect()
+        })
+        .collect();
+    // What some module without a refusal holds.
+    let mut chosen: Vec<usize> = parts
+        .iter()
+        .zip(&refused)
+        .filter(|(_, reasons)| reasons.is_empty())
+        .flat_map(|(part, _)| part.iter().copied())
+        .collect();
+    chosen.sort_unstable();
+    chosen.dedup();
+    let chosen: Vec<&Made> = chosen
+        .into_iter()
+        .filter_map(|number| made[number].as_ref().ok())
+        .collect();
+    let lowered = || chosen.iter().filter_map(|made| made.lowered.as_ref());
     let mut text = String::from("    SECTION .text LOCAL\n");
-    let mut functions = Vec::new();
-    let mut widths = data::Widths::default();
-    for (number, function) in module.functions.iter().enumerate() {
-        if function.layout.is_empty() {
-            continue;
-        }
-        match lowered(module, number, &names, sets, options) {
-            Ok(lowered) => {
-                lowered.print(&mut text);
-                widths.add(&lowered.function);
-                functions.push(Report {
-                    name: names[number].clone(),
-                    spilled: lowered.allocation.in_memory,
-                    loops: lowered.loops,
-                });
-            }
-            Err(reasons) => refused.extend(reasons),
-        }
+    for lowered in lowered() {
+        lowered.print(&mut text);
     }
-    text.push_str(&runtime::called(&text));
+    let blocks = lowered().flat_map(|lowered| &lowered.function.blocks);
+    let operations = blocks.flat_map(|block| &block.operations);
+    text.push_str(&division::called(operations));
     text.push_str("    ENDSEC\n");
-    match data::data(&module.functions, &widths, options.big_endian) {
-        Ok(data) => text.push_str(&data),
-        Err(reasons) => refused.extend(reasons),
+    let objects: BTreeMap<&SmolStr, &String> = chosen.iter().flat_map(|made| &made.data).collect();
+    for object in objects.values() {
+        text.push_str(object);
     }
-    match refused.is_empty() {
-        true => Ok(Emitted { text, functions }),
-        false => Err(refused),
-    }
+    let functions = lowered().map(|lowered| Report {
+        name: lowered.name.clone(),
+        spilled: lowered.allocation.in_memory,
+        loops: lowered.loops.clone(),
+    });
+    let functions = functions.collect();
+    (refused, Emitted { text, functions })
+}
+
+/// A function, if it has a body, and the objects that it names and this file defines, each by its name as directives.
+struct Made {
+    lowered: Option<Lowered>,
+    data: BTreeMap<SmolStr, String>,
 }
 
 /// A function on the machine's registers, in sets.
 struct Lowered {
     name: SmolStr,
+    /// Other files do not name it.
+    internal: bool,
     function: Function,
     allocation: Allocation,
     loops: Vec<LoopReport>,
@@ -137,18 +184,19 @@ fn lowered(
     let mut function = plain.clone();
     let mut reports = match options.pipeline {
         true => loops::pipeline(&mut function, sets),
-        false => Vec::new(),
+        false => loops::plain(&function, None),
     };
-    if !allocate::fits(&function, sets, &limits(false)) {
+    let mut spills = !allocate::fits(&function, sets, &limits(false));
+    if spills && reports.iter().any(|report| report.stages > 1) {
         // What overlaps iterations is not worth a spill.
         function = plain;
-        for report in &mut reports {
-            (report.stages, report.copies) = (1, 1);
-            let reason = || SmolStr::new_static("registers do not suffice");
-            report.refused.get_or_insert_with(reason);
+        for (report, plain) in reports.iter_mut().zip(loops::plain(&function, None)) {
+            let refused = report.refused.unwrap_or(Unpipelined::Registers);
+            *report = plain;
+            report.refused = Some(refused);
         }
+        spills = !allocate::fits(&function, sets, &limits(false));
     }
-    let spills = !allocate::fits(&function, sets, &limits(false));
     let allocation = allocate::allocate(&mut function, sets, &limits(spills));
     let allocation = allocation.map_err(|reason| {
         let loc = ir::Loc::NONE;
@@ -157,8 +205,10 @@ fn lowered(
     allocate::jumps(&mut function);
     name(&mut function, &allocation);
     packed(&mut function, &allocation, sets);
+    loops::measure(&function, &mut reports);
     Ok(Lowered {
         name: names[number].clone(),
+        internal: source.internal,
         function,
         allocation,
         loops: reports,
@@ -207,7 +257,11 @@ impl Lowered {
             frame: &frame,
             name: &self.name,
         };
-        let _ = writeln!(out, "    GLOBAL _{0}\n    ALIGN 16\n_{0}", self.name);
+        let own = symbols::plain(&self.name);
+        if !self.internal {
+            let _ = writeln!(out, "    GLOBAL {own}");
+        }
+        let _ = writeln!(out, "    ALIGN 16\n{own}");
         let several = |sets: &[Vec<Operation>], out: &mut String| {
             for set in sets {
                 let set: Vec<&Operation> = set.iter().collect();

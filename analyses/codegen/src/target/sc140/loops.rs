@@ -8,10 +8,10 @@
 use super::code::{Function, Operand, operation};
 use super::select::setup;
 use crate::machine::sets::Sets;
+use crate::pipeline::expand::Unexpandable;
 use crate::pipeline::{self, expand};
 use isa::Branch;
 use isa::sc140::Opcode;
-use smol_str::SmolStr;
 
 /// The most sets of a short loop.
 pub(super) const SHORT: u32 = 2;
@@ -22,13 +22,36 @@ pub(super) const GAP: u32 = 2;
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoopReport {
     pub loc: ir::Loc,
-    /// Sets of an iteration: the initiation interval, where it is pipelined.
+    /// Cycles from the start of an iteration to that of the next: its sets, where they do not overlap.
     pub interval: u32,
     /// Iterations that are under way at once, and those that the kernel holds; 1 of a loop that is not pipelined.
     pub stages: u32,
     pub copies: u32,
-    /// The reason why it is not pipelined.
-    pub refused: Option<SmolStr>,
+    /// The reason why it is not pipelined, where that was asked for.
+    pub refused: Option<Unpipelined>,
+}
+
+/// The reason why the iterations of a loop do not overlap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unpipelined {
+    #[error(transparent)]
+    Schedule(#[from] Unexpandable),
+    #[error("overlapping iterations need more registers than there are")]
+    Registers,
+}
+
+impl LoopReport {
+    /// The report of a loop whose iterations follow each other.
+    fn plain(function: &Function, block: u32, refused: Option<Unpipelined>) -> LoopReport {
+        let operations = &function.blocks[block as usize].operations;
+        LoopReport {
+            loc: operations.first().map_or(ir::Loc::NONE, |first| first.loc),
+            interval: 0,
+            stages: 1,
+            copies: 1,
+            refused,
+        }
+    }
 }
 
 /// Blocks that are loops of the hardware.
@@ -44,13 +67,36 @@ pub(super) fn counted(function: &Function) -> Vec<u32> {
         .collect()
 }
 
+/// The reports of loops none of which is pipelined.
+pub(super) fn plain(function: &Function, refused: Option<Unpipelined>) -> Vec<LoopReport> {
+    let blocks = counted(function).into_iter();
+    blocks
+        .map(|block| LoopReport::plain(function, block, refused))
+        .collect()
+}
+
+/// Completes the reports, which are in the order of the loops, once the sets of all loops are known.
+pub(super) fn measure(function: &Function, reports: &mut [LoopReport]) {
+    let mut blocks = counted(function).into_iter();
+    for report in reports {
+        let own = blocks.next();
+        if report.stages > 1 {
+            // The kernel, and behind it what is left of the loop.
+            blocks.next();
+        } else if let Some(own) = own {
+            let cycles = &function.blocks[own as usize].cycles;
+            report.interval = cycles.last().map_or(0, |last| last + 1);
+        }
+    }
+    debug_assert_eq!(blocks.next(), None, "each loop has a report");
+}
+
 /// Pipelines the loops that can be; returns what became of each.
 pub(super) fn pipeline(function: &mut Function, sets: &Sets) -> Vec<LoopReport> {
     let mut out = Vec::new();
     let mut left = counted(function);
     while let Some(block) = left.pop() {
-        let operations = &function.blocks[block as usize].operations;
-        let loc = operations.first().map_or(ir::Loc::NONE, |first| first.loc);
+        let mut report = LoopReport::plain(function, block, None);
         let limits = pipeline::Limits::default();
         match expand::expand(function, block, sets, &limits) {
             Ok(made) => {
@@ -67,22 +113,12 @@ pub(super) fn pipeline(function: &mut Function, sets: &Sets) -> Vec<LoopReport> 
                 let [guard, epilogue] = [made.kernel - 2, made.kernel + 1];
                 enable(function, guard, made.kernel);
                 enable(function, epilogue, made.rest);
-                out.push(LoopReport {
-                    loc,
-                    interval: made.ii,
-                    stages: made.stages,
-                    copies: made.copies,
-                    refused: None,
-                });
+                (report.interval, report.stages) = (made.ii, made.stages);
+                report.copies = made.copies;
             }
-            Err(reason) => out.push(LoopReport {
-                loc,
-                interval: 0,
-                stages: 1,
-                copies: 1,
-                refused: Some(SmolStr::new(reason.to_string())),
-            }),
+            Err(reason) => report.refused = Some(reason.into()),
         }
+        out.push(report);
     }
     out.reverse();
     out

@@ -1,7 +1,8 @@
 //! Operations as text, as the assembler reads it.
 
-use super::code::{Allocation, Name, Operand, Operation, is_store, writes_truth};
+use super::code::{Allocation, Name, Operation};
 use super::frame::Frame;
+use super::written::{Written, operands};
 use isa::sc140::{Condition, Opcode, Reg};
 use std::fmt::Write;
 
@@ -25,75 +26,38 @@ impl Printer<'_> {
         }
     }
 
-    fn operand(&self, operand: &Operand, step: Option<i64>) -> String {
+    fn operand(&self, operand: Written<'_>) -> String {
         match operand {
-            Operand::Register(name) => self.register(*name).to_string(),
-            Operand::Address(name) => {
+            Written::Register { name, .. } => self.register(name).to_string(),
+            Written::Negative(name) => format!("-{}", self.register(name)),
+            Written::Place { base, step } => {
                 let sign = match step {
                     None => "",
                     Some(step) if step < 0 => "-",
                     Some(_) => "+",
                 };
-                format!("({}){sign}", self.register(*name))
+                format!("({}){sign}", self.register(base))
             }
-            Operand::Number(number) => format!("#{number}"),
-            Operand::Symbol(name) => name.to_string(),
-            Operand::Block(block) => self.label(*block),
-            Operand::Frame(offset) => match self.frame.offset(*offset) {
+            Written::Frame(offset) => match self.frame.offset(offset) {
                 below @ ..=0 => format!("(sp-{})", -below),
                 above => format!("(sp+{above})"),
             },
+            Written::Number(number) => format!("#{number}"),
+            Written::Distance(offset) => format!("#>{}", self.frame.offset(offset)),
+            Written::Symbol(name) => format!("#{name}"),
+            Written::Callee(name) => name.to_string(),
+            Written::Block(block) => self.label(block),
         }
     }
 
     /// The instruction without its condition.
     pub(super) fn instruction(&self, operation: &Operation) -> String {
-        let opcode = operation.mnemonic.opcode;
-        let step = operation
-            .stepped()
-            .and_then(|_| match operation.sources.last() {
-                Some(Operand::Number(step)) => Some(*step),
-                _ => None,
-            });
-        let text = |operand: &Operand| self.operand(operand, step);
-        let sources = &operation.sources[..operation.sources.len() - usize::from(step.is_some())];
-        let operands: Vec<String> = match (opcode, sources) {
-            // A factor's sign.
-            (Opcode::Mac | Opcode::Macr | Opcode::Mpy, [a, b, Operand::Number(-1)]) => {
-                let target = operation.targets.iter().map(text);
-                let factors = [format!("-{}", text(a)), text(b)];
-                factors.into_iter().chain(target).collect()
-            }
-            (Opcode::Adda, [Operand::Frame(offset), base]) => {
-                let number = format!("#>{}", self.frame.offset(*offset));
-                let target = operation.targets.iter().map(text);
-                [number, text(base)].into_iter().chain(target).collect()
-            }
-            (Opcode::MoveL, [Operand::Symbol(name)]) => {
-                let target = operation.targets.iter().map(text);
-                std::iter::once(format!("#{name}")).chain(target).collect()
-            }
-            (Opcode::Jsr, [callee, ..]) => vec![text(callee)],
-            (Opcode::Doen | Opcode::Doensh, sources) => sources.iter().map(text).collect(),
-            // The place in the frame is the target.
-            (_, [place @ Operand::Frame(_), from]) if is_store(operation) => {
-                vec![text(from), text(place)]
-            }
-            (Opcode::Push | Opcode::Pop, _) => {
-                sources.iter().chain(&operation.targets).map(text).collect()
-            }
-            (opcode, sources) => {
-                let targets = operation.targets.iter().filter(|_| !writes_truth(opcode));
-                sources.iter().chain(targets).map(text).collect()
-            }
-        };
+        let operands = operands(operation).into_iter();
+        let operands: Vec<String> = operands.map(|operand| self.operand(operand)).collect();
+        let name = operation.mnemonic.to_string();
         match operands.is_empty() {
-            true => operation.mnemonic.to_string(),
-            false => format!(
-                "{:<8} {}",
-                operation.mnemonic.to_string(),
-                operands.join(",")
-            ),
+            true => name,
+            false => format!("{name:<8} {}", operands.join(",")),
         }
     }
 

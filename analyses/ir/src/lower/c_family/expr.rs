@@ -364,6 +364,7 @@ impl Context<'_> {
         let mut place = self.symbol_place(&name, &ty, Space::Constant, true, Span::default());
         let symbol = self.newest_symbol();
         let contents = Contents {
+            width: Some(1),
             bytes,
             addresses: Vec::new(),
         };

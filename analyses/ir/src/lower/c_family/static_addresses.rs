@@ -24,6 +24,8 @@ const MAX_STEPS: usize = 64;
 pub(super) struct Contents {
     pub(super) bytes: Vec<u8>,
     pub(super) addresses: Vec<Address>,
+    /// Bytes of each number, where all have the same.
+    pub(super) width: Option<u32>,
 }
 
 impl Context<'_> {
@@ -119,6 +121,7 @@ impl Context<'_> {
                 data.size = data.size.map(|size| size.max(bytes));
                 data.initial = Some(contents.bytes);
                 data.definition.addresses = contents.addresses;
+                data.definition.width = contents.width;
             }
             None => data.definition.opaque = true,
         }

@@ -128,7 +128,33 @@ impl Context<'_> {
             place.copy_from_slice(&content);
         }
         addresses.sort_by_key(|address| address.offset);
-        Some(Contents { bytes, addresses })
+        let width = self.number_width(ty);
+        Some(Contents {
+            bytes,
+            addresses,
+            width,
+        })
+    }
+
+    /// Bytes of each number of an object, where all have the same.
+    fn number_width(&self, ty: &CType) -> Option<u32> {
+        match ty {
+            CType::Array { element, .. } => self.number_width(element),
+            CType::Struct(id) => {
+                let fields = &self.structs[*id].fields;
+                let mut widths = fields.iter().map(|field| match field.bits {
+                    None => self.number_width(&field.ty),
+                    Some(_) => None,
+                });
+                let first = widths.next()??;
+                widths.all(|width| width == Some(first)).then_some(first)
+            }
+            CType::Bool | CType::Int { .. } | CType::Enum { .. } | CType::Float(_) => self
+                .structs
+                .size_of(ty)
+                .and_then(|size| u32::try_from(size).ok()),
+            _ => None,
+        }
     }
 
     fn static_scalar(&mut self, ty: &CType, e: &Expr) -> Option<Vec<u8>> {

@@ -3,13 +3,13 @@
 //! comes back in d0, an address in r0.
 
 use super::super::code::{FrameOffset, Name, Operand, Reference, operation};
+use super::super::symbols;
 use super::memory::bytes;
 use super::{Selection, file_of, fixed};
 use crate::mir::Object;
 use crate::select::Select;
 use ir::{Convention, Type, Value};
 use isa::sc140::{File, Opcode, Reg};
-use smol_str::format_smolstr;
 
 /// Bytes that a call puts onto the stack: the return address and the status.
 pub(in super::super) const CALL: i64 = 8;
@@ -140,7 +140,7 @@ impl Selection<'_> {
             });
             self.append(store);
         }
-        let mut sources = vec![Operand::Symbol(format_smolstr!("_{name}"))];
+        let mut sources = vec![Operand::Symbol(symbols::plain(name))];
         for (place, from) in moves {
             let opcode = super::super::machine::copy_opcode(place.file);
             self.append(operation(opcode, vec![Operand::fixed(place)], vec![from]));

@@ -4,7 +4,7 @@
 //! where these can't wrap. `iadd`, shifts and logic wrap in 40 bits, of which the low 32 are right.
 
 use super::super::code::{Operand, Virtual, operation};
-use super::super::runtime;
+use super::super::division;
 use super::{Selection, forms};
 use crate::select::{Guard, Select};
 use ir::{BinaryOp, Convert, IntCondition, Op, Type, UnaryOp, Value, ValueDef, Wrap};
@@ -601,7 +601,7 @@ impl Selection<'_> {
         let [from, by] = args.map(|arg| self.integer(arg));
         let dividend = self.copied(from);
         self.put(Opcode::Asll, dividend, &[15.into()]);
-        let [whole, _] = self.divided(runtime::SIGNED, [dividend, by]);
+        let [whole, _] = self.divided(division::SIGNED, [dividend, by]);
         self.clamped(whole, result);
         let to = self.home(result);
         let limit = self.copied(from);
@@ -638,9 +638,9 @@ impl Selection<'_> {
                 });
             }
             let routine = if signed {
-                runtime::SIGNED
+                division::SIGNED
             } else {
-                runtime::UNSIGNED
+                division::UNSIGNED
             };
             let [whole, rest] = self.divided(routine, pair);
             let raw = self.target(result);

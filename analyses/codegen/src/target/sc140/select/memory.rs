@@ -1,13 +1,13 @@
 //! Loads, stores, frame slots, symbols, and sums of addresses.
 
 use super::super::code::{FrameOffset, Operand, Reference, Slot, operation};
+use super::super::symbols;
 use super::{Selection, fixed};
 use crate::mir::Object;
 use crate::prepare::origin::Origin;
 use crate::select::Select;
 use ir::{InstData, Language, MemoryAccess, Symbol, Type, Value};
 use isa::sc140::{File, Opcode, Reg};
-use smol_str::format_smolstr;
 
 impl Selection<'_> {
     fn object(&mut self, address: Value) -> Object {
@@ -124,7 +124,7 @@ impl Selection<'_> {
     }
 
     pub(super) fn symbol(&mut self, symbol: Symbol, result: Value) {
-        let name = format_smolstr!("_{}", self.source.symbols[symbol].name);
+        let name = symbols::plain(&self.source.symbols[symbol].name);
         let to = self.home(result);
         self.put(Opcode::MoveL, to, &[Operand::Symbol(name)]);
     }

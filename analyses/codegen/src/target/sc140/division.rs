@@ -1,22 +1,24 @@
 //! Routines that code calls and the processor has no instruction for.
 //!
 //! ```text
-//! ___divu, ___divs      d0 / d1: the quotient in d0, the remainder in d1; changes d0 to d5, d8 to d10, T, the innermost loop
+//! L_divu, L_divs      d0 / d1: the quotient in d0, the remainder in d1; changes d0 to d5, d8 to d10, T, the innermost loop
 //! ```
 //!
 //! A quotient by zero is all ones, its remainder the dividend. One bit a step: 32 times four sets.
 
-/// The name of the routine, as a symbol of the text.
-pub(super) const UNSIGNED: &str = "___divu";
-pub(super) const SIGNED: &str = "___divs";
+use super::code::{Operand, Operation};
+
+/// The names of the routines, as symbols of the text.
+pub(super) const UNSIGNED: &str = "L_divu";
+pub(super) const SIGNED: &str = "L_divs";
 
 const TEXT_UNSIGNED: &str = "    ALIGN 16
-___divu
+L_divu
  [
     zxt.l    d0,d0
     zxt.l    d1,d1
     clr      d2
-    dosetup3 L__divu
+    dosetup3 L_divu_loop
  ]
  [
     not      d1,d4
@@ -26,7 +28,7 @@ ___divu
     nop
     FALIGN
     LOOPSTART3
-L__divu
+L_divu_loop
  [
     extractu #1,#31,d0,d3
     asll     #1,d2
@@ -49,7 +51,7 @@ L__divu
 ";
 
 const TEXT_SIGNED: &str = "    ALIGN 16
-___divs
+L_divs
  [
     tfr      d0,d5
     tfr      d1,d8
@@ -66,7 +68,7 @@ ___divs
  ]
     iff not      d1,d1
     iff iaddnc.w #1,d1
-    jsr      ___divu
+    jsr      L_divu
     tstge    d9
  [
     iff not      d0,d0
@@ -92,14 +94,20 @@ ___divs
     rts
 ";
 
-/// The text of the routines that some code calls.
-pub(super) fn called(code: &str) -> String {
-    let calls = |name: &str| code.contains(&format!("jsr      {name}\n"));
+/// The text of the routines that some operations call.
+pub(super) fn called<'o>(operations: impl Iterator<Item = &'o Operation>) -> String {
+    let (mut unsigned, mut signed) = (false, false);
+    for operand in operations.flat_map(|operation| &operation.sources) {
+        if let Operand::Symbol(name) = operand {
+            unsigned |= name == UNSIGNED;
+            signed |= name == SIGNED;
+        }
+    }
     let mut out = String::new();
-    if calls(SIGNED) {
+    if signed {
         out.push_str(TEXT_SIGNED);
     }
-    if calls(UNSIGNED) || calls(SIGNED) {
+    if unsigned || signed {
         out.push_str(TEXT_UNSIGNED);
     }
     out

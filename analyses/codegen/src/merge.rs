@@ -9,7 +9,7 @@ pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
 }
 
 /// Returns the module, and for each given one the numbers that its functions have there.
-pub(super) fn merge<'m>(
+pub(crate) fn merge<'m>(
     modules: impl IntoIterator<Item = &'m Module>,
 ) -> (Module, Vec<Vec<usize>>) {
     let mut out = Module::default();
