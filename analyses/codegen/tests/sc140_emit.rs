@@ -228,7 +228,11 @@ fn random_kernels_compute_the_same() {
             continue;
         };
         let broken = sc140::broken(&emitted.text);
-        assert_eq!(broken, [""; 0], "seed {seed}\n{}\n{}", kernel.text, emitted.text);
+        assert_eq!(
+            broken, [""; 0],
+            "seed {seed}\n{}\n{}",
+            kernel.text, emitted.text
+        );
         let expected = interpreted(&kernel, &module);
         if let Err(why) = sc140::agrees(&kernel, &expected, &emitted.text) {
             panic!(

@@ -133,6 +133,65 @@ int summed(const Word16 *x, const Word16 *y, Word32 n) {
     ),
 ];
 
+/// A loop of random statements over arrays and a table.
+fn random_loop(seed: u32) -> String {
+    let mut state = numbers(seed, 64).into_iter().map(|one| one as u16 as usize);
+    let mut draw = |below: usize| state.next().map_or(0, |number| number % below);
+    let mut body = String::new();
+    for _ in 0..1 + draw(4) {
+        let factors = [
+            "x[i]",
+            "y[i]",
+            "x[i + 1]",
+            "w[i & 3]",
+            "w[y[i] & 3]",
+            "(Word16)t",
+        ];
+        let (a, b) = (factors[draw(6)], factors[draw(6)]);
+        body += &match draw(6) {
+            0 => format!("s = L_mac(s, {a}, {b}); "),
+            1 => format!("s = L_msu(s, {a}, {b}); "),
+            2 => format!("u += {a} * {b}; "),
+            3 => format!("out[i] = round(L_mult({a}, {b})); "),
+            4 => format!("t ^= {a}; "),
+            _ => format!("s = L_add(s, L_deposit_h({a})); "),
+        };
+    }
+    format!(
+        "typedef short Word16; typedef int Word32;
+Word32 L_mac(Word32, Word16, Word16); Word32 L_msu(Word32, Word16, Word16); Word32 L_mult(Word16, Word16);
+Word32 L_add(Word32, Word32); Word32 L_deposit_h(Word16); Word16 round(Word32);
+static const Word16 w[4] = {{ 1, -2, 30000, -32768 }};
+Word32 f(const Word16 *restrict x, const Word16 *restrict y, Word32 n, Word16 *restrict out) {{
+    Word32 s = 7, t = 3; unsigned u = 5;
+    for (Word32 i = 0; i < n; i++) {{ {body}}}
+    out[70] = (Word16)t; out[71] = (Word16)u;
+    return s;
+}}"
+    )
+}
+
+#[test]
+fn random_loops_compute_the_same_with_overlapping_iterations() {
+    let (mut pipelined, count) = (0, 400);
+    for seed in 0..count {
+        let text = random_loop(seed);
+        for n in [1, 2, 3, 5, 8, 40] {
+            let given = [
+                Given::Shorts(numbers(1, 80)),
+                Given::Shorts(numbers(2, 80)),
+                Given::Int(n),
+                Given::Shorts(vec![0; 80]),
+            ];
+            let (emitted, _) = judge(&text, "f", &given, true);
+            let loops = &emitted.functions[0].loops;
+            pipelined += u32::from(n == 1 && loops.iter().any(|one| one.stages > 1));
+        }
+    }
+    println!("{pipelined} of {count} loops are pipelined");
+    assert!(pipelined * 2 > count, "{pipelined}");
+}
+
 #[test]
 fn loops_of_codecs_reach_the_interval_of_their_units() {
     for (name, text, interval) in LOOPS {

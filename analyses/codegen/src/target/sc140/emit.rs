@@ -290,7 +290,23 @@ impl Lowered {
             if is_loop {
                 let _ = writeln!(out, "    LOOPEND{index}");
             }
+            // What goes on into the next block waits for the last moves of this one.
+            if self.ends_late(block) {
+                out.push_str("    nop\n");
+            }
         }
+    }
+
+    /// Returns true if control falls out of a block whose last set writes what may not be read in the next one. Branches
+    /// stand behind such sets, except for the way back of a loop that is pipelined.
+    fn ends_late(&self, block: &crate::mir::Block<Sc140>) -> bool {
+        let falls = match block.operations.last().and_then(Operation::branch) {
+            None | Some(Branch::Counted) => true,
+            Some(_) => false,
+        };
+        let rows = block.operations.iter().zip(&block.cycles);
+        let mut last = rows.filter(|(_, at)| Some(*at) == block.cycles.last());
+        falls && last.any(|(operation, _)| self.is_late(operation))
     }
 
     fn is_late(&self, operation: &Operation) -> bool {
@@ -304,7 +320,7 @@ impl Lowered {
 
     fn block(
         &self,
-        block: &crate::mir::Block<isa::sc140::Sc140>,
+        block: &crate::mir::Block<Sc140>,
         printer: &Printer<'_>,
         frame: &Frame,
         out: &mut String,
@@ -347,16 +363,6 @@ impl Lowered {
                 enabled = Some(cycle);
             }
             printer.set(&set, out);
-        }
-        // What falls into the next block waits for its last moves.
-        let rows = block.operations.iter().zip(&block.cycles);
-        let mut rows = rows.filter(|(_, at)| **at == last);
-        let falls = block
-            .operations
-            .last()
-            .is_some_and(|last| last.branch().is_none());
-        if falls && rows.any(|(one, _)| self.is_late(one)) {
-            out.push_str("    nop\n");
         }
         // A loop begins some sets behind what enables it.
         if let Some(cycle) = enabled {

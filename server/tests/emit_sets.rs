@@ -1,0 +1,116 @@
+//! C as SC140 assembly from the command line: the text has no problem and computes what the C does, and what has no code says
+//! why.
+
+#[path = "support/command.rs"]
+mod command;
+
+use command::{Place, errors, json, lockstep, text};
+
+const TEXT: &str = r#"
+typedef short Word16;
+typedef int Word32;
+Word32 L_mac(Word32, Word16, Word16);
+Word16 div_s(Word16, Word16);
+static const Word16 window[4] = { 1, -2, 3, 32767 };
+struct Pair { int wide; short narrow[2]; };
+static const struct Pair pair = { 5, { 6, 7 } };
+static Word16 own(const Word16 *restrict x, Word32 n) {
+    static Word16 calls;
+    calls++;
+    Word32 s = 0;
+    for (Word32 i = 0; i < n; i++) s = L_mac(s, x[i], window[i & 3]);
+    return (Word16)(s >> 8) + calls;
+}
+Word32 f(const Word16 *x, Word32 n) {
+    const char *name = "sum";
+    return own(x, n) * 1000 + name[n & 3] + div_s(3, 4) / 7;
+}
+Word32 g(void) { return pair.wide + pair.narrow[1]; }
+double h(double x) { return x; }
+"#;
+
+#[test]
+fn a_file_is_assembled_and_runs() {
+    let place = Place::new("emit-sets");
+    let source = place.file("f.c", TEXT);
+    let assembly = place.path("f.sc140.asm");
+    let made = lockstep(&[
+        "emit",
+        &source,
+        "--target",
+        "sc140",
+        "--pipeline",
+        "-o",
+        &assembly,
+    ]);
+    assert_eq!(made.status.code(), Some(1), "{}", errors(&made));
+    let told = errors(&made);
+    for reason in [
+        "no code for `g`: the initial value of `pair` is not a constant",
+        "no code for `h`: there is no SC140 code for",
+        "are left out",
+    ] {
+        assert!(told.contains(reason), "{told}");
+    }
+    // Its problems are those of places among the fetches alone.
+    let found = text(&lockstep(&["check", &assembly]));
+    assert!(
+        !found.contains("error[") && !found.contains("warning["),
+        "{found}"
+    );
+    let ran = json(&lockstep(&[
+        "sim",
+        &assembly,
+        "--item",
+        "_f",
+        "--arg",
+        "i16:100,200,300,400,500",
+        "--arg",
+        "5:i32",
+        "--set",
+        "product_saturates=true",
+        "--format",
+        "json",
+    ]));
+    // 2 * (100 - 400 + 900 + 400 * 32767 + 500) >> 8, and 1; 'm'? n & 3 is 1: 'u'; 24576 / 7.
+    let sum = (2 * (100 - 400 + 900 + 400 * 32767 + 500)) >> 8;
+    let own = i64::from(sum as i16 + 1);
+    assert_eq!(ran["d0"], own * 1000 + i64::from(b'u') + 24576 / 7);
+    assert_eq!(ran["violations"].as_array().map(Vec::len), Some(0));
+    assert_eq!(ran["changed_registers"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn loops_say_what_became_of_them() {
+    let place = Place::new("emit-sets-json");
+    let source = place.file("f.c", TEXT);
+    let made = |options: &[&str]| {
+        let mut all = vec![
+            "emit", &source, "--target", "sc140", "--item", "f", "--format", "json",
+        ];
+        all.extend(options);
+        json(&lockstep(&all))
+    };
+    let plain = made(&[]);
+    let functions = plain["functions"].as_array().expect("functions");
+    let own = functions
+        .iter()
+        .find(|one| one["name"] == "own")
+        .or(functions.first());
+    let loops = own.expect("a function")["loops"].as_array().expect("loops");
+    assert_eq!(loops.len(), 1, "{plain}");
+    assert_eq!(
+        (&loops[0]["stages"], &loops[0]["refused"]),
+        (&1.into(), &serde_json::Value::Null)
+    );
+    assert!(loops[0]["interval"].as_u64() > Some(1), "{plain}");
+}
+
+#[test]
+fn options_of_other_targets_are_refused() {
+    let place = Place::new("emit-sets-options");
+    let source = place.file("f.c", TEXT);
+    let made = lockstep(&["emit", &source, "--target", "sc140", "--no-bundles"]);
+    assert_eq!(made.status.code(), Some(2));
+    assert!(errors(&made).contains("`--no-bundles` says nothing of `--target sc140`"));
+}
