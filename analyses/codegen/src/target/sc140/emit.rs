@@ -282,10 +282,15 @@ impl Lowered {
                 .last()
                 .is_some_and(|last| last.branch() == Some(Branch::Counted));
             let index = super::code::LOOP;
-            if is_loop {
-                let _ = writeln!(out, "    FALIGN\n    LOOPSTART{index}");
+            // A loop begins where no fetch ends within its first set.
+            let number = number as u32;
+            if is_loop || self.is_jumped_back_to(number) {
+                out.push_str("    FALIGN\n");
             }
-            let _ = writeln!(out, "{}", printer.label(number as u32));
+            if is_loop {
+                let _ = writeln!(out, "    LOOPSTART{index}");
+            }
+            let _ = writeln!(out, "{}", printer.label(number));
             self.block(block, &printer, &frame, out);
             if is_loop {
                 let _ = writeln!(out, "    LOOPEND{index}");
@@ -295,6 +300,17 @@ impl Lowered {
                 out.push_str("    nop\n");
             }
         }
+    }
+
+    /// Returns true if a block behind this one in the layout, or this one itself, jumps here.
+    fn is_jumped_back_to(&self, block: u32) -> bool {
+        let behind = &self.function.blocks[block as usize..];
+        let mut sources = behind
+            .iter()
+            .flat_map(|block| &block.operations)
+            .filter(|operation| operation.branch() == Some(Branch::Jump))
+            .flat_map(|operation| &operation.sources);
+        sources.any(|source| *source == Operand::Block(block))
     }
 
     /// Returns true if control falls out of a block whose last set writes what may not be read in the next one. Branches
