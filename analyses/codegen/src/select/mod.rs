@@ -9,6 +9,7 @@
 //! edges (`flow`). Then drafts are laid out: a loop that tests at its top tests at its bottom too, so that an inner loop
 //! without control flow in it is one block that branches to itself; what one jump leads to follows it (`layout`).
 
+pub(crate) mod extension;
 mod flow;
 mod layout;
 mod words;

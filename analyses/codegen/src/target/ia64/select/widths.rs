@@ -11,6 +11,7 @@
 //! their sign or by zeros, goes forwards, optimistically. Linear in the instructions for each round, and a
 //! round only ever takes something away.
 
+use crate::select::extension;
 use ir::loops::LoopForest;
 use ir::*;
 
@@ -80,23 +81,7 @@ impl Widths {
                 work.push(*value);
             }
         }
-        let mut arriving: EntityVec<Block, Vec<&Edge>> =
-            EntityVec::with_len(Vec::new(), function.blocks.len());
-        for &block in &function.layout {
-            for edge in function.blocks[block].terminator.edges() {
-                arriving[edge.block].push(edge);
-            }
-        }
-        while let Some(value) = work.pop() {
-            if std::mem::replace(&mut self.demanded[value], true) {
-                continue;
-            }
-            if let ValueDef::Param(block, index) = function.values[value].def {
-                for edge in &arriving[block] {
-                    work.extend(edge.args.get(index as usize));
-                }
-            }
-        }
+        self.demanded = extension::demanded(function, work);
     }
 
     /// A sum that does not wrap is extended where its operands are: a value that was just loaded is extended
@@ -127,35 +112,18 @@ impl Widths {
     }
 
     fn forward(&mut self, function: &Function, trust: bool) {
+        let mut natural = std::mem::take(&mut self.natural);
         for &value in &function.blocks[function.entry()].params {
-            self.natural[value] = false;
+            natural[value] = false;
         }
-        loop {
-            let mut changed = false;
-            for &block in &function.layout {
-                for &inst in &function.blocks[block].insts {
-                    let data = &function.insts[inst];
-                    for &result in &data.results {
-                        if self.natural[result] && !self.result(function, data, trust) {
-                            self.natural[result] = false;
-                            changed = true;
-                        }
-                    }
-                }
-                for edge in function.blocks[block].terminator.edges() {
-                    let params = &function.blocks[edge.block].params;
-                    for (&arg, &param) in edge.args.iter().zip(params) {
-                        if self.natural[param] && !self.extended(arg) {
-                            self.natural[param] = false;
-                            changed = true;
-                        }
-                    }
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
+        let demanded = &self.demanded;
+        let extended =
+            |natural: &EntityVec<Value, bool>, value: Value| demanded[value] || natural[value];
+        let has = |natural: &EntityVec<Value, bool>, data: &InstData| {
+            result(function, data, trust, &|value| extended(natural, value))
+        };
+        extension::hold(function, &mut natural, &has, &extended);
+        self.natural = natural;
     }
 
     /// Finds the values with zeros above their width, after `forward`: an extension by the sign would put
@@ -232,62 +200,64 @@ impl Widths {
             _ => false,
         }
     }
+}
 
-    fn result(&self, function: &Function, data: &InstData, trust: bool) -> bool {
-        let all = || data.args.iter().all(|&arg| self.extended(arg));
-        match &data.op {
-            Op::Const(_) | Op::Undef | Op::IntCompare(_) | Op::FloatCompare(_) => true,
-            Op::Unary(op) => match op {
-                UnaryOp::Not => all(),
-                UnaryOp::Neg | UnaryOp::IntAbs | UnaryOp::ReverseBits | UnaryOp::ReverseBytes => {
-                    false
-                }
-                _ => true,
-            },
-            Op::Binary(op, wrap) => match op {
-                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => trust && wrap.no_signed && all(),
-                BinaryOp::And => all() || masked(function, data),
-                BinaryOp::Or | BinaryOp::Xor => all(),
-                BinaryOp::Shl => trust && wrap.no_signed && self.extended(data.args[0]),
-                BinaryOp::ShrUnsigned => {
-                    function.int_constant(data.args[1]).is_some_and(|by| by > 0)
-                }
-                // A quotient by more than 1 has lost the highest bit, and a remainder is less than the
-                // divisor.
-                BinaryOp::DivUnsigned => divisor(function, data) > 1,
-                BinaryOp::RemUnsigned => {
-                    let most = 1 << (function.ty(data.args[1]).bits().clamp(1, 63) - 1);
-                    (1..=most).contains(&divisor(function, data))
-                }
-                // All but the least number by -1 have quotients of their own width.
-                BinaryOp::DivSigned => {
-                    let by = function.int_constant(data.args[1]);
-                    let by = by.map(|by| extended(by, function.ty(data.args[1])));
-                    by.is_some_and(|by| !matches!(by, -1 | 0))
-                }
-                BinaryOp::ShrSigned
-                | BinaryOp::RemSigned
-                | BinaryOp::MinSigned
-                | BinaryOp::MaxSigned
-                | BinaryOp::MinUnsigned
-                | BinaryOp::MaxUnsigned
-                | BinaryOp::MulHighSigned
-                | BinaryOp::AddSaturateSigned
-                | BinaryOp::SubSaturateSigned => true,
-                _ => false,
-            },
-            Op::Select => self.extended(data.args[1]) && self.extended(data.args[2]),
-            Op::Convert(Convert::SignExtend | Convert::SaturateSigned)
-            | Op::Ternary(TernaryOp::BitExtractSigned) => true,
-            Op::Convert(Convert::ZeroExtend) => {
-                function.ty(data.args[0]).bits()
-                    < data
-                        .results
-                        .first()
-                        .map_or(0, |&one| function.ty(one).bits())
+/// Returns true if the operation leaves its result extended, where operands are by what is given.
+fn result(
+    function: &Function,
+    data: &InstData,
+    trust: bool,
+    is_extended: &dyn Fn(Value) -> bool,
+) -> bool {
+    let all = || data.args.iter().all(|&arg| is_extended(arg));
+    match &data.op {
+        Op::Const(_) | Op::Undef | Op::IntCompare(_) | Op::FloatCompare(_) => true,
+        Op::Unary(op) => match op {
+            UnaryOp::Not => all(),
+            UnaryOp::Neg | UnaryOp::IntAbs | UnaryOp::ReverseBits | UnaryOp::ReverseBytes => false,
+            _ => true,
+        },
+        Op::Binary(op, wrap) => match op {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => trust && wrap.no_signed && all(),
+            BinaryOp::And => all() || masked(function, data),
+            BinaryOp::Or | BinaryOp::Xor => all(),
+            BinaryOp::Shl => trust && wrap.no_signed && is_extended(data.args[0]),
+            BinaryOp::ShrUnsigned => function.int_constant(data.args[1]).is_some_and(|by| by > 0),
+            // A quotient by more than 1 has lost the highest bit, and a remainder is less than the
+            // divisor.
+            BinaryOp::DivUnsigned => divisor(function, data) > 1,
+            BinaryOp::RemUnsigned => {
+                let most = 1 << (function.ty(data.args[1]).bits().clamp(1, 63) - 1);
+                (1..=most).contains(&divisor(function, data))
             }
+            // All but the least number by -1 have quotients of their own width.
+            BinaryOp::DivSigned => {
+                let by = function.int_constant(data.args[1]);
+                let by = by.map(|by| extended(by, function.ty(data.args[1])));
+                by.is_some_and(|by| !matches!(by, -1 | 0))
+            }
+            BinaryOp::ShrSigned
+            | BinaryOp::RemSigned
+            | BinaryOp::MinSigned
+            | BinaryOp::MaxSigned
+            | BinaryOp::MinUnsigned
+            | BinaryOp::MaxUnsigned
+            | BinaryOp::MulHighSigned
+            | BinaryOp::AddSaturateSigned
+            | BinaryOp::SubSaturateSigned => true,
             _ => false,
+        },
+        Op::Select => is_extended(data.args[1]) && is_extended(data.args[2]),
+        Op::Convert(Convert::SignExtend | Convert::SaturateSigned)
+        | Op::Ternary(TernaryOp::BitExtractSigned) => true,
+        Op::Convert(Convert::ZeroExtend) => {
+            function.ty(data.args[0]).bits()
+                < data
+                    .results
+                    .first()
+                    .map_or(0, |&one| function.ty(one).bits())
         }
+        _ => false,
     }
 }
 

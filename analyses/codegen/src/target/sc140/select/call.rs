@@ -151,13 +151,14 @@ impl Selection<'_> {
         if let &[result] = results {
             let ty = self.ty(result);
             let place = Reg::new(file_of(ty), 0);
-            let raw = self.home(result);
+            let raw = self.target(result);
             let opcode = super::super::machine::copy_opcode(place.file);
             self.append(operation(
                 opcode,
                 vec![raw.into()],
                 vec![Operand::fixed(place)],
             ));
+            self.settle(result, raw);
         }
     }
 }

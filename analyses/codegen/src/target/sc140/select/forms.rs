@@ -10,6 +10,7 @@
 //! a *fraction* where bits 31 to 16 hold it and nothing is known of those below. Linear in the instructions for each round,
 //! and a round only ever takes something away.
 
+use crate::select::extension;
 use ir::*;
 
 pub(super) struct Forms {
@@ -133,25 +134,11 @@ impl Forms {
                 };
             self.fractions[value] &= possible;
         }
-        loop {
-            let mut changed = false;
-            for &block in &function.layout {
-                for edge in function.blocks[block].terminator.edges() {
-                    let params = &function.blocks[edge.block].params;
-                    for (&arg, &param) in edge.args.iter().zip(params) {
-                        let known =
-                            matches!(function.defining(arg).map(|d| &d.op), Some(Op::Const(_)));
-                        if self.fractions[param] && !self.fractions[arg] && !known {
-                            self.fractions[param] = false;
-                            changed = true;
-                        }
-                    }
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
+        let arrives = |fractions: &EntityVec<Value, bool>, arg: Value| {
+            let made = function.defining(arg).map(|data| &data.op);
+            fractions[arg] || matches!(made, Some(Op::Const(_)))
+        };
+        extension::hold(function, &mut self.fractions, &|_, _| true, &arrives);
     }
 
     fn demand(&mut self, function: &Function) {
@@ -171,23 +158,7 @@ impl Forms {
                 _ => {}
             }
         }
-        let mut arriving: EntityVec<Block, Vec<&Edge>> =
-            EntityVec::with_len(Vec::new(), function.blocks.len());
-        for &block in &function.layout {
-            for edge in function.blocks[block].terminator.edges() {
-                arriving[edge.block].push(edge);
-            }
-        }
-        while let Some(value) = work.pop() {
-            if std::mem::replace(&mut self.demanded[value], true) {
-                continue;
-            }
-            if let ValueDef::Param(block, index) = function.values[value].def {
-                for edge in &arriving[block] {
-                    work.extend(edge.args.get(index as usize));
-                }
-            }
-        }
+        self.demanded = extension::demanded(function, work);
     }
 
     fn forward(&mut self, function: &Function) {
@@ -196,68 +167,52 @@ impl Forms {
             let loaded = at >= 2 && matches!(function.ty(value), Type::I16 | Type::I32);
             self.natural[value] = loaded;
         }
-        loop {
-            let mut changed = false;
-            for &block in &function.layout {
-                for &inst in &function.blocks[block].insts {
-                    let data = &function.insts[inst];
-                    for &result in &data.results {
-                        if self.natural[result] && !self.is_natural(function, data) {
-                            self.natural[result] = false;
-                            changed = true;
-                        }
-                    }
-                }
-                for edge in function.blocks[block].terminator.edges() {
-                    let params = &function.blocks[edge.block].params;
-                    for (&arg, &param) in edge.args.iter().zip(params) {
-                        if self.natural[param] && !self.is_extended(arg) {
-                            self.natural[param] = false;
-                            changed = true;
-                        }
-                    }
-                }
-            }
-            if !changed {
-                break;
-            }
-        }
-    }
-
-    /// Returns true if the operation leaves its result extended.
-    fn is_natural(&self, function: &Function, data: &InstData) -> bool {
-        use BinaryOp::{
-            Add, AddSaturateSigned, And, MaxSigned, MaxUnsigned, MinSigned, MinUnsigned,
-            MulFractional, Or, ShlSaturateSigned, ShrSaturateSigned, ShrSigned, ShrUnsigned, Sub,
-            SubSaturateSigned, Xor,
+        let mut natural = std::mem::take(&mut self.natural);
+        let demanded = &self.demanded;
+        let extended =
+            |natural: &EntityVec<Value, bool>, value: Value| demanded[value] || natural[value];
+        let has = |natural: &EntityVec<Value, bool>, data: &InstData| {
+            is_natural(function, data, &|value| extended(natural, value))
         };
-        let all = || data.args.iter().all(|&arg| self.is_extended(arg));
-        match &data.op {
-            Op::Const(_) | Op::Undef | Op::Load(_) | Op::CallUnknown { .. } | Op::Call(_) => true,
-            Op::Binary(Add | Sub, wrap) => wrap.no_signed && all(),
-            // Of factors of 16 bits it is exact.
-            Op::Binary(BinaryOp::Mul, _) => {
-                let wide = data.results.iter().all(|&to| function.ty(to) == Type::I32);
-                wide && data.args.iter().all(|&arg| short(function, arg).is_some())
-            }
-            Op::Binary(And | Or | Xor, _) => all(),
-            Op::Binary(
-                AddSaturateSigned | SubSaturateSigned | MulFractional | ShlSaturateSigned
-                | ShrSaturateSigned | ShrSigned | MinSigned | MaxSigned | MinUnsigned | MaxUnsigned,
-                _,
-            ) => true,
-            Op::Binary(ShrUnsigned, _) => {
-                let by = data.args.get(1).and_then(|&by| function.int_constant(by));
-                by.is_some_and(|by| by > 0)
-            }
-            Op::Unary(UnaryOp::Not) => all(),
-            Op::Unary(UnaryOp::Normalize | UnaryOp::RoundHigh | UnaryOp::AbsSaturateSigned) => true,
-            Op::Select => data.args[1..].iter().all(|&arg| self.is_extended(arg)),
-            Op::Convert(Convert::SignExtend | Convert::SaturateSigned) => true,
-            // Of fewer bits than the result.
-            Op::Convert(Convert::ZeroExtend) => true,
-            _ => false,
+        extension::hold(function, &mut natural, &has, &extended);
+        self.natural = natural;
+    }
+}
+
+/// Returns true if the operation leaves its result extended, where operands are by what is given.
+/// What a call returns is a number of its width alone.
+fn is_natural(function: &Function, data: &InstData, is_extended: &dyn Fn(Value) -> bool) -> bool {
+    use BinaryOp::{
+        Add, AddSaturateSigned, And, MaxSigned, MaxUnsigned, MinSigned, MinUnsigned, MulFractional,
+        Or, ShlSaturateSigned, ShrSaturateSigned, ShrSigned, ShrUnsigned, Sub, SubSaturateSigned,
+        Xor,
+    };
+    let all = || data.args.iter().all(|&arg| is_extended(arg));
+    match &data.op {
+        Op::Const(_) | Op::Undef | Op::Load(_) => true,
+        Op::Binary(Add | Sub, wrap) => wrap.no_signed && all(),
+        // Of factors of 16 bits it is exact.
+        Op::Binary(BinaryOp::Mul, _) => {
+            let wide = data.results.iter().all(|&to| function.ty(to) == Type::I32);
+            wide && data.args.iter().all(|&arg| short(function, arg).is_some())
         }
+        Op::Binary(And | Or | Xor, _) => all(),
+        Op::Binary(
+            AddSaturateSigned | SubSaturateSigned | MulFractional | ShlSaturateSigned
+            | ShrSaturateSigned | ShrSigned | MinSigned | MaxSigned | MinUnsigned | MaxUnsigned,
+            _,
+        ) => true,
+        Op::Binary(ShrUnsigned, _) => {
+            let by = data.args.get(1).and_then(|&by| function.int_constant(by));
+            by.is_some_and(|by| by > 0)
+        }
+        Op::Unary(UnaryOp::Not) => all(),
+        Op::Unary(UnaryOp::Normalize | UnaryOp::RoundHigh | UnaryOp::AbsSaturateSigned) => true,
+        Op::Select => data.args[1..].iter().all(|&arg| is_extended(arg)),
+        Op::Convert(Convert::SignExtend | Convert::SaturateSigned) => true,
+        // Of fewer bits than the result.
+        Op::Convert(Convert::ZeroExtend) => true,
+        _ => false,
     }
 }
 
