@@ -90,7 +90,7 @@ impl Tally {
                 self.spilled += u64::from(functions.iter().any(|one| one.spilled > 0));
                 let loops = functions.iter().flat_map(|one| &one.loops);
                 self.loops += loops.clone().count() as u64;
-                for reason in loops.clone().filter_map(|one| one.refused.clone()) {
+                for reason in loops.clone().filter_map(|one| one.refused) {
                     *self.single.entry(reason.to_string()).or_default() += 1;
                 }
                 self.pipelined += loops.filter(|one| one.stages > 1).count() as u64;
