@@ -22,6 +22,7 @@ pub mod refusal;
 pub mod runtime;
 mod select;
 pub mod specialize;
+mod spills;
 pub mod target;
 
 pub use isa;

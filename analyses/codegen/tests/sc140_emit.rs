@@ -80,6 +80,73 @@ struct Tally {
     refused: BTreeMap<String, u64>,
     /// The reasons why loops are not pipelined.
     single: BTreeMap<String, u64>,
+    spills: Spills,
+}
+
+/// What taking spill code away has brought.
+#[derive(Default)]
+struct Spills {
+    functions: u64,
+    /// Loads and stores, before and after.
+    transfers: [u64; 2],
+    /// Cycles of the simulator, before and after.
+    cycles: [u64; 2],
+    slower: u64,
+    /// The sum of the logarithms of cycles before by cycles after.
+    gain: f64,
+}
+
+impl Spills {
+    /// Runs the code as allocated, too, and compares.
+    fn compare(
+        &mut self,
+        module: &Module,
+        sets: &Sets,
+        options: &Options,
+        emitted: &Emitted,
+        cycles: u64,
+        run: &mut dyn FnMut(&str) -> u64,
+    ) {
+        let sum = |emitted: &Emitted, at: usize| -> u64 {
+            let all = emitted.functions.iter().map(|one| &one.transfers[at]);
+            all.map(|one| u64::from(one.loads + one.stores)).sum()
+        };
+        if sum(emitted, 0) == 0 {
+            return;
+        }
+        for function in &emitted.functions {
+            let [before, after] = function.transfers;
+            assert!(after.loads <= before.loads && after.stores <= before.stores);
+            assert!(after.executed <= before.executed);
+        }
+        let plain = Options {
+            reduce_spills: false,
+            ..options.clone()
+        };
+        let plain = emit(module, sets, &plain).expect("code with spills");
+        assert_eq!(sc140::broken(&plain.text), [""; 0], "{}", plain.text);
+        let before = run(&plain.text);
+        self.functions += 1;
+        self.transfers[0] += sum(emitted, 0);
+        self.transfers[1] += sum(emitted, 1);
+        self.cycles[0] += before;
+        self.cycles[1] += cycles;
+        self.slower += u64::from(cycles > before);
+        self.gain += (before as f64 / cycles as f64).ln();
+    }
+
+    fn print(&self) {
+        println!(
+            "{} with spills: {} loads and stores become {}, {} cycles {}, {:.1} % in the mean; {} slower",
+            self.functions,
+            self.transfers[0],
+            self.transfers[1],
+            self.cycles[0],
+            self.cycles[1],
+            100.0 * ((self.gain / self.functions.max(1) as f64).exp() - 1.0),
+            self.slower,
+        );
+    }
 }
 
 impl Tally {
@@ -108,6 +175,7 @@ impl Tally {
 fn options(seed: u64) -> Options {
     Options {
         pipeline: setting("LOCKSTEP_PIPELINED", u64::from(!seed.is_multiple_of(3))) > 0,
+        reduce_spills: true,
         fewer: [0, 0, 8][seed as usize % 3],
         total: true,
         big_endian: false,
@@ -174,25 +242,28 @@ fn judge(seed: u64, sets: &Sets, tally: &mut Tally) {
             }),
         })
         .collect();
-    let outcome = simulated(
-        &emitted.text,
-        &format!("_{}", entry.name),
-        &buffers,
-        &arguments,
-    );
-    let (_, left) = outcome.unwrap_or_else(|fault| panic!("{fault}\n{}", told()));
-    for (at, left) in left.iter().enumerate() {
-        let wanted = &expected.buffers[at].bytes;
-        if left != wanted {
-            let first = left.iter().zip(wanted).position(|(a, b)| a != b);
-            panic!(
-                "buffer {at} differs at {first:?}: {:x?} and not {:x?}\n{}",
-                &left[first.unwrap_or(0)..],
-                &wanted[first.unwrap_or(0)..],
-                told()
-            );
+    let name = format!("_{}", entry.name);
+    let mut run = |text: &str| {
+        let outcome = simulated(text, &name, &buffers, &arguments);
+        let (outcome, left) = outcome.unwrap_or_else(|fault| panic!("{fault}\n{text}\n{}", told()));
+        for (at, left) in left.iter().enumerate() {
+            let wanted = &expected.buffers[at].bytes;
+            if left != wanted {
+                let first = left.iter().zip(wanted).position(|(a, b)| a != b);
+                panic!(
+                    "buffer {at} differs at {first:?}: {:x?} and not {:x?}\n{text}\n{}",
+                    &left[first.unwrap_or(0)..],
+                    &wanted[first.unwrap_or(0)..],
+                    told()
+                );
+            }
         }
-    }
+        outcome.cycles.total()
+    };
+    let cycles = run(&emitted.text);
+    let options = options(seed);
+    let spills = &mut tally.spills;
+    spills.compare(&program.module, sets, &options, &emitted, cycles, &mut run);
     tally.judged += 1;
 }
 
@@ -210,6 +281,7 @@ fn random_functions_compute_the_same() {
         "{} of {count} functions computed the same, {} with values in memory; {} fail; refused: {:?}",
         tally.judged, tally.spilled, tally.failed, tally.refused
     );
+    tally.spills.print();
     assert!(tally.judged * 2 >= count, "{}", tally.judged);
     assert!(tally.spilled * 20 >= count, "{}", tally.spilled);
 }
@@ -234,19 +306,24 @@ fn random_kernels_compute_the_same() {
             kernel.text, emitted.text
         );
         let expected = interpreted(&kernel, &module);
-        if let Err(why) = sc140::agrees(&kernel, &expected, &emitted.text) {
-            panic!(
-                "seed {seed}: {why}\n{}\n{}\n{}",
-                kernel.text,
-                ir::text::print_module(&module),
-                emitted.text
-            );
-        }
+        let mut run = |text: &str| {
+            let outcome = sc140::agrees(&kernel, &expected, text);
+            let outcome = outcome.unwrap_or_else(|why| {
+                let ir = ir::text::print_module(&module);
+                panic!("seed {seed}: {why}\n{}\n{ir}\n{text}", kernel.text)
+            });
+            outcome.cycles.total()
+        };
+        let cycles = run(&emitted.text);
+        let options = options(seed);
+        let spills = &mut tally.spills;
+        spills.compare(&module, sets, &options, &emitted, cycles, &mut run);
         tally.judged += 1;
     }
     println!(
         "{} of {count} kernels computed the same, {} with values in memory, {} loops of the hardware, {} of them pipelined, the others: {:?}; refused: {:?}",
         tally.judged, tally.spilled, tally.loops, tally.pipelined, tally.single, tally.refused
     );
+    tally.spills.print();
     assert!(tally.judged * 2 >= count, "{}", tally.judged);
 }

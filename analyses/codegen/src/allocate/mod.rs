@@ -26,15 +26,16 @@ pub(crate) mod named;
 pub mod rounds;
 mod scan;
 mod simplify;
-mod spill;
 pub(crate) mod split;
 
+pub use crate::spills::Traffic;
 pub use scan::Place;
 
 use crate::mir::function::{Function, Name, Operation};
 use crate::mir::liveness::Liveness;
 use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
+use crate::spills::{self, code::Code};
 
 /// The registers of a function's values.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,6 +46,8 @@ pub struct Allocation<T: Target> {
     pub spilled: u32,
     /// Registers that live in memory.
     pub in_memory: u32,
+    /// Loads and stores of spilled values.
+    pub traffic: Traffic,
     /// Argument slots and the operations that read them at the entry, to be put in front of everything, in
     /// this order.
     pub arrivals: Vec<Operation<T>>,
@@ -126,16 +129,57 @@ pub fn allocate<T: Target>(
     processor: &T::Processor,
     limits: &T::Limits,
 ) -> Result<Allocation<T>, Refusal> {
-    let before = cfg!(debug_assertions).then(|| function.clone());
     let live = Liveness::of(function);
     let files = T::files(function, processor, limits);
     let places = scan::scan(function, &live, &files, scan::Choice::LeastUsed)?;
-    let allocation = spill::rewrite(function, &places);
-    if let Some(before) = before {
-        let verdict = check::check(&before, function, &allocation);
-        assert_eq!(verdict, Ok(()), "{}: {before:?}", function.name);
+    Ok(placed(function, &places, None))
+}
+
+/// The same, with as few loads and stores of spilled values as are found.
+///
+/// # Errors
+/// As `allocate`.
+pub fn allocate_reduced<T: Target>(
+    function: &mut Function<T>,
+    processor: &T::Processor,
+    limits: &T::Limits,
+) -> Result<Allocation<T>, Refusal> {
+    let live = Liveness::of(function);
+    let files = T::files(function, processor, limits);
+    let places = scan::scan(function, &live, &files, scan::Choice::LeastUsed)?;
+    let homes = T::homes(function, processor, limits);
+    Ok(placed(function, &places, Some(&homes)))
+}
+
+/// Writes places into the function. Values in memory may have these registers, where transfers are to be taken away.
+fn placed<T: Target>(
+    function: &mut Function<T>,
+    places: &[Place<T::Register>],
+    homes: Option<&[T::Register]>,
+) -> Allocation<T> {
+    let before = function.clone();
+    let mut code = Code::new(&before, places);
+    let check = |now: &Function<T>, allocation: &Allocation<T>| {
+        if cfg!(debug_assertions) {
+            let verdict = check::check(&before, now, allocation);
+            assert_eq!(verdict, Ok(()), "{}: {before:?}", now.name);
+        }
+    };
+    let plain = code.written(false);
+    match homes {
+        Some(homes) if plain.allocation.traffic != Traffic::default() => {
+            let mut now = before.clone();
+            let allocation = spills::write(&mut now, plain);
+            check(&now, &allocation);
+            spills::reduce(&mut code, homes);
+            spills::write(function, code.written(true))
+        }
+        _ => {
+            let allocation = spills::write(function, plain);
+            check(function, &allocation);
+            allocation
+        }
     }
-    Ok(allocation)
 }
 
 #[cfg(test)]

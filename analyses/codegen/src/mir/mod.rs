@@ -14,5 +14,6 @@ pub use function::{
 };
 pub use schedule::{Arithmetic, Counted, Predicated, Scheduled};
 pub use target::{
-    Definition, FrameAccess, FrameAddress, RegisterFile, SpillCode, SpillSlot, Target,
+    Definition, FrameAccess, FrameAddress, Hidden, Known, RegisterFile, SpillCode, SpillSlot,
+    Target,
 };

@@ -105,6 +105,21 @@ pub struct Definition<T: InstructionSet> {
     pub always: bool,
 }
 
+/// The result of an operation that is known without computing it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known<T: InstructionSet> {
+    Constant(i64),
+    /// What this register holds in front of the operation.
+    Operand(Name<T>),
+}
+
+/// State that no operand names, such as a carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Hidden {
+    pub reads: bool,
+    pub writes: bool,
+}
+
 /// An instruction set with its conventions, as passes see it. A method with a body answers for a target
 /// without that feature: no rotation, no register that a convention keeps, hands on or implies, no marks.
 pub trait Target: InstructionSet {
@@ -150,6 +165,60 @@ pub trait Target: InstructionSet {
     fn unread(class: Self::Class) -> Option<Self::Register>;
     /// `to = from`, of registers of one class.
     fn copy(to: Self::Register, from: Self::Register) -> Operation<Self>;
+
+    /// The result of an operation, where registers hold these constants. Operations that `hidden` says something about
+    /// are not asked for.
+    fn known(
+        operation: &Operation<Self>,
+        constant: &dyn Fn(Name<Self>) -> Option<i64>,
+    ) -> Option<Known<Self>> {
+        let _ = (operation, constant);
+        None
+    }
+    /// The state that an operation reads and writes besides its operands. Flags that nothing clears do not count.
+    fn hidden(operation: &Operation<Self>) -> Hidden {
+        let _ = operation;
+        Hidden::default()
+    }
+    /// The operation that sets a register to a constant, if there is one.
+    fn constant(to: Self::Register, constant: i64) -> Option<Operation<Self>> {
+        let _ = (to, constant);
+        None
+    }
+    /// A move of a value that may be of another class: what is moved there and back is the same. A guard is named by the
+    /// virtual register that stands for it.
+    fn transfer(
+        to: Self::Register,
+        from: Self::Register,
+        guard: Option<Virtual>,
+    ) -> Option<Vec<Operation<Self>>> {
+        let _ = guard;
+        let same = Self::class(to) == Self::class(from);
+        same.then(|| vec![Self::copy(to, from)])
+    }
+    /// The registers that spilled values may have where nothing else is in them, most welcome first.
+    fn homes(
+        function: &Function<Self>,
+        processor: &Self::Processor,
+        limits: &Self::Limits,
+    ) -> Vec<Self::Register> {
+        let files = Self::files(function, processor, limits);
+        let all = files.into_iter().flat_map(|file| {
+            let scratch = Self::scratch(file.class).iter().copied();
+            let free = file.free.into_iter();
+            free.chain(scratch).collect::<Vec<_>>()
+        });
+        let rotating = Self::rotating(function);
+        let open = |register: &Self::Register| {
+            !rotating.contains(register) && !Self::is_guard(Self::class(*register))
+        };
+        all.filter(open).collect()
+    }
+    /// The registers that a function saves at its start and restores at its end because it uses this one.
+    fn saved_with(register: Self::Register) -> &'static [Self::Register] {
+        let _ = register;
+        &[]
+    }
 
     /// The registers of all classes that virtual registers may have.
     fn files(

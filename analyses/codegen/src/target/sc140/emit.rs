@@ -17,7 +17,7 @@ use super::frame::Frame;
 use super::machine::{Limits, locate};
 use super::print::Printer;
 use super::{counted, data, division, loops, select, symbols};
-use crate::allocate;
+use crate::allocate::{self, Traffic};
 use crate::machine::sets::Sets;
 use crate::merge::merge;
 use crate::mir::Scheduled as _;
@@ -35,6 +35,8 @@ use std::fmt::Write;
 pub struct Options {
     /// Loops of the hardware overlap their iterations.
     pub pipeline: bool,
+    /// Takes away loads and stores of spilled values.
+    pub reduce_spills: bool,
     /// Registers of each file that are left out.
     pub fewer: usize,
     /// Gives shifts by the width or more, which the IR leaves open, the reference interpreter's values.
@@ -47,6 +49,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             pipeline: true,
+            reduce_spills: true,
             fewer: 0,
             total: false,
             big_endian: true,
@@ -60,6 +63,10 @@ pub struct Report {
     pub name: SmolStr,
     /// Values that live in memory for want of registers.
     pub spilled: u32,
+    /// Loads and stores of such values: those that the allocator asked for, and those that are left.
+    pub transfers: [Traffic; 2],
+    /// Sets of an execution, by the estimated executions of blocks.
+    pub cycles: f64,
     pub loops: Vec<LoopReport>,
 }
 
@@ -143,6 +150,8 @@ pub fn emit_items(
     let functions = lowered().map(|lowered| Report {
         name: lowered.name.clone(),
         spilled: lowered.allocation.in_memory,
+        transfers: [lowered.given, lowered.allocation.traffic],
+        cycles: cycles(&lowered.function, &lowered.allocation),
         loops: lowered.loops.clone(),
     });
     let functions = functions.collect();
@@ -162,6 +171,8 @@ struct Lowered {
     internal: bool,
     function: Function,
     allocation: Allocation,
+    /// The transfers that the allocator asked for.
+    given: Traffic,
     loops: Vec<LoopReport>,
 }
 
@@ -197,22 +208,51 @@ fn lowered(
         }
         spills = !allocate::fits(&function, sets, &limits(false));
     }
-    let allocation = allocate::allocate(&mut function, sets, &limits(spills));
-    let allocation = allocation.map_err(|reason| {
+    let refused = |reason| {
         let loc = ir::Loc::NONE;
         vec![Refused { reason, loc }]
-    })?;
-    allocate::jumps(&mut function);
-    name(&mut function, &allocation);
-    packed(&mut function, &allocation, sets);
+    };
+    let limits = limits(spills);
+    let mut reduced = options.reduce_spills.then(|| function.clone());
+    let mut allocation = allocate::allocate(&mut function, sets, &limits).map_err(refused)?;
+    finish(&mut function, &allocation, sets);
+    let given = allocation.traffic;
+    if let Some(reduced) = reduced.as_mut().filter(|_| given != Traffic::default()) {
+        let less = allocate::allocate_reduced(reduced, sets, &limits).map_err(refused)?;
+        finish(reduced, &less, sets);
+        // What saves transfers may still make sets wait.
+        if cycles(reduced, &less) <= cycles(&function, &allocation) {
+            (function, allocation) = (reduced.clone(), less);
+        }
+    }
     loops::measure(&function, &mut reports);
     Ok(Lowered {
         name: names[number].clone(),
         internal: source.internal,
         function,
         allocation,
+        given,
         loops: reports,
     })
+}
+
+/// The sets of a function that has its registers.
+fn finish(function: &mut Function, allocation: &Allocation, sets: &Sets) {
+    allocate::jumps(function);
+    name(function, allocation);
+    packed(function, allocation, sets);
+}
+
+/// The sets that an execution takes, by the weights of blocks.
+fn cycles(function: &Function, allocation: &Allocation) -> f64 {
+    let frame = Frame::of(function, allocation);
+    let around = frame.prologue().len() + frame.epilogue().len() + allocation.arrivals.len();
+    let entry = function.blocks.first().map_or(1.0, |block| block.weight);
+    let sets = function.blocks.iter().map(|block| {
+        let count = block.cycles.last().map_or(0, |last| last + 1);
+        f64::from(count) * block.weight
+    });
+    around as f64 * entry + sets.sum::<f64>()
 }
 
 /// Operations name the registers that they were given.

@@ -8,11 +8,11 @@ use super::code::{
 use super::demands::asked;
 use super::packer::Packing;
 use crate::mir::{
-    Arithmetic, Counted, Definition, FrameAccess, FrameAddress, RegisterFile, Scheduled, SpillCode,
-    SpillSlot, Target,
+    Arithmetic, Counted, Definition, FrameAccess, FrameAddress, Hidden, Known, RegisterFile,
+    Scheduled, SpillCode, SpillSlot, Target,
 };
 use isa::InstructionSet;
-use isa::sc140::{Condition, File, Opcode, Reg, Sc140, Unit};
+use isa::sc140::{Condition, File, Opcode, Reg, Sc140, Status, Unit};
 
 /// Registers that may be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -133,6 +133,82 @@ impl Target for Sc140 {
     }
     fn copy(to: Reg, from: Reg) -> Operation {
         operation(copy_opcode(to.file), vec![fixed(to)], vec![fixed(from)])
+    }
+
+    /// Nothing added to an accumulator leaves it as it is; constants as registers hold them.
+    fn known(
+        operation: &Operation,
+        constant: &dyn Fn(Name) -> Option<i64>,
+    ) -> Option<Known<Sc140>> {
+        let name = |operand: &Operand| operand.name();
+        match (operation.mnemonic.opcode, &operation.sources[..]) {
+            (Opcode::Clr, []) => Some(Known::Constant(0)),
+            (Opcode::MoveW | Opcode::MoveL, [Operand::Number(number)]) => {
+                Some(Known::Constant(i64::from(*number as i32)))
+            }
+            (Opcode::Mac, [one, other, ..]) => {
+                let mut factors = [one, other].into_iter().filter_map(name);
+                let zero = factors.any(|factor| constant(factor) == Some(0));
+                let to = operation.targets.first().and_then(name)?;
+                zero.then_some(Known::Operand(to))
+            }
+            _ => None,
+        }
+    }
+    fn hidden(operation: &Operation) -> Hidden {
+        let status = operation.mnemonic.row().status;
+        let any = |all: &[Status]| status.iter().any(|one| all.contains(one));
+        let guarded = operation.predicate.is_some();
+        Hidden {
+            reads: any(&[Status::ReadsCarry]) || (any(&[Status::ReadsTruth]) && !guarded),
+            writes: any(&[Status::WritesCarry, Status::MayWriteCarry]),
+        }
+    }
+    fn constant(to: Reg, constant: i64) -> Option<Operation> {
+        let opcode = match (to.file, constant) {
+            (File::Data, 0) => return Some(operation(Opcode::Clr, vec![fixed(to)], Vec::new())),
+            (File::Data | File::Address, -0x8000..=0x7fff) => Opcode::MoveW,
+            (File::Data | File::Address, _) => Opcode::MoveL,
+            _ => return None,
+        };
+        Some(operation(opcode, vec![fixed(to)], vec![constant.into()]))
+    }
+    /// An address register holds the 32 bits that a slot of the frame would.
+    fn transfer(to: Reg, from: Reg, guard: Option<Virtual>) -> Option<Vec<Operation>> {
+        let moved = |opcode| vec![operation(opcode, vec![fixed(to)], vec![fixed(from)])];
+        match (to.file, from.file) {
+            (File::Data, File::Data) | (File::Address, File::Address) => {
+                Some(vec![Sc140::copy(to, from)])
+            }
+            (File::Data, File::Address) | (File::Address, File::Data) => Some(moved(Opcode::MoveL)),
+            (File::Truth, File::Data) => Some(moved(Opcode::Tstgt)),
+            (File::Data, File::Truth) => {
+                let raise = operation(Opcode::Add, vec![fixed(to)], vec![1.into()]);
+                Some(vec![
+                    operation(Opcode::Clr, vec![fixed(to)], Vec::new()),
+                    Sc140::under(raise, guard?, true),
+                ])
+            }
+            _ => None,
+        }
+    }
+    fn homes(function: &Function, sets: &Self::Processor, limits: &Limits) -> Vec<Reg> {
+        let all = Limits {
+            spills: false,
+            ..*limits
+        };
+        let files = Sc140::files(function, sets, &all).into_iter();
+        let open = files.filter(|file| file.class != File::Truth);
+        open.flat_map(|file| {
+            let scratch = Sc140::scratch(file.class).iter().copied();
+            file.free.into_iter().chain(scratch)
+        })
+        .collect()
+    }
+    fn saved_with(register: Reg) -> &'static [Reg] {
+        let pairs = [&PRESERVED[..2], &PRESERVED[2..]];
+        let own = pairs.into_iter().find(|pair| pair.contains(&register));
+        own.unwrap_or_default()
     }
 
     fn files(_: &Function, _: &Self::Processor, limits: &Limits) -> Vec<RegisterFile<Sc140>> {

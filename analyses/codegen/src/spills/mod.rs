@@ -1,0 +1,162 @@
+//! Spilled values: what is loaded and stored for want of registers, and less of it.
+//!
+//! ```text
+//! allocation -> transfers -> the first phase -> webs -> the second phase -> moves -> slots of the frame
+//! ```
+//!
+//! After any allocator: it says which values have no register. What is loaded although a register holds it goes, then what is
+//! stored although nothing loads it; webs that are left get free registers of whatever class or are computed again where they
+//! are read; the rest shares slots of the frame.
+//!
+//! Source: Palanciuc, Badea, Ilas, Flamand, *A Spill Code Minimization Technique - Application in the Metrowerks StarCore C
+//! Compiler* (EPIC-1, 2001).
+
+pub(crate) mod code;
+mod colour;
+mod copies;
+mod facts;
+mod redundant;
+mod values;
+mod webs;
+
+#[cfg(test)]
+mod tests;
+
+use crate::allocate::Allocation;
+use crate::mir::function::Function;
+use crate::mir::{Operation, Target};
+use code::{Block, Code, Home, Step};
+use ir::liveness::Liveness;
+
+/// Rounds over all webs; each takes the facts and the lives anew.
+const ROUNDS: usize = 8;
+
+/// Takes transfers away. Values may live in these registers, most welcome first, where nothing else does.
+pub(crate) fn reduce<T: Target>(code: &mut Code<'_, T>, colours: &[T::Register]) {
+    first_phase(code);
+    for _ in 0..ROUNDS {
+        webs::split(code);
+        if !colour::round(code, colours) {
+            break;
+        }
+        first_phase(code);
+    }
+    copies::join(code);
+    redundant::dead(code);
+    webs::split(code);
+}
+
+/// Loads of what a register holds, and stores that nothing reads.
+fn first_phase<T: Target>(code: &mut Code<'_, T>) {
+    while redundant::redundant(code) && redundant::dead(code) {}
+    redundant::dead(code);
+}
+
+/// The offset of each home from the first spilled value, and the bytes of all. Homes that never hold values at once share a
+/// slot.
+fn slots<T: Target>(code: &Code<'_, T>, shared: bool) -> (Vec<u32>, u32) {
+    let meet = match shared {
+        true => webs::conflicts(code, &Liveness::of(code)),
+        false => Vec::new(),
+    };
+    let mut offsets: Vec<u32> = Vec::with_capacity(code.homes.len());
+    let mut bytes = 0u32;
+    for number in 0..code.homes.len() as u32 {
+        let size = T::slot(code.class(Home(number)));
+        let apart = |other: u32| {
+            let location = code::Location::home::<T>(Home(other));
+            !meet[number as usize].contains(&location)
+        };
+        let same = |other: u32| T::slot(code.class(Home(other))) == size;
+        let open = |offset: u32| {
+            let mut own = (0u32..).zip(&offsets).filter(|(_, at)| **at == offset);
+            own.all(|(other, _)| apart(other) && same(other))
+        };
+        let free = match shared {
+            true => offsets.iter().copied().find(|&offset| open(offset)),
+            false => None,
+        };
+        offsets.push(free.unwrap_or_else(|| {
+            let offset = bytes.next_multiple_of(size);
+            bytes = offset + size;
+            offset
+        }));
+    }
+    (offsets, bytes)
+}
+
+/// The steps as blocks of operations, those of the arrivals first, and the rest of the allocation.
+pub(crate) struct Written<T: Target> {
+    pub(crate) blocks: Vec<Vec<Operation<T>>>,
+    pub(crate) allocation: Allocation<T>,
+    /// The classes of registers that the code names besides those of the function.
+    pub(crate) further: Vec<T::Class>,
+}
+
+impl<T: Target> Code<'_, T> {
+    /// Writes transfers as operations. Slots are shared where that is asked for.
+    pub(crate) fn written(&self, shared: bool) -> Written<T> {
+        let (offsets, bytes) = slots(self, shared);
+        let offset = |home: Home| offsets[home.0 as usize];
+        let operations = |block: &Block<T>| -> Vec<Operation<T>> {
+            let steps = block.steps.iter();
+            steps
+                .flat_map(|step| self.operations(step, &offset))
+                .collect()
+        };
+        let mut blocks = self.blocks.iter().map(operations);
+        let arrivals = blocks.next().unwrap_or_default();
+        let mut values = self.homes.clone();
+        values.sort_unstable();
+        values.dedup();
+        let further = self.registers[self.function.registers.len()..].iter();
+        Written {
+            blocks: blocks.collect(),
+            allocation: Allocation {
+                registers: self.registers.clone(),
+                spilled: bytes.next_multiple_of(16),
+                in_memory: values.len() as u32,
+                traffic: self.traffic(),
+                arrivals,
+            },
+            further: further.map(|&register| T::class(register)).collect(),
+        }
+    }
+}
+
+/// Writes the result into the function.
+pub(crate) fn write<T: Target>(function: &mut Function<T>, written: Written<T>) -> Allocation<T> {
+    for (block, operations) in function.blocks.iter_mut().zip(written.blocks) {
+        block.operations = operations;
+    }
+    for class in written.further {
+        function.register(class);
+    }
+    written.allocation
+}
+
+/// Executions of loads and stores of spilled values, and how many there are.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Traffic {
+    pub loads: u32,
+    pub stores: u32,
+    /// By the weights of blocks.
+    pub executed: f64,
+}
+
+impl<T: Target> Code<'_, T> {
+    pub(crate) fn traffic(&self) -> Traffic {
+        let mut out = Traffic::default();
+        for block in &self.blocks {
+            for step in &block.steps {
+                match step {
+                    Step::Load { .. } => out.loads += 1,
+                    Step::Store { .. } => out.stores += 1,
+                    _ => continue,
+                }
+                out.executed += block.weight;
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,118 @@
+//! The first phase: transfers and operations that compute what their target already holds go, and whatever is read by nothing
+//! any more.
+//!
+//! Source: section 2 of the paper, with what it gives repaired.
+
+use super::code::{Block, Code, Location, Step};
+use super::facts::{Facts, Point};
+use crate::mir::{Operation, Target};
+use ir::EntitySet;
+use ir::liveness::Liveness;
+
+/// Removes the steps of a block for which `keep` is false; it gets their numbers.
+pub(super) fn retain<T: Target>(block: &mut Block<T>, mut keep: impl FnMut(usize) -> bool) {
+    let mut at = 0;
+    block.steps.retain(|_| {
+        at += 1;
+        keep(at - 1)
+    });
+}
+
+/// Removes steps whose target holds their value already. Returns true if there were any.
+pub(super) fn redundant<T: Target>(code: &mut Code<'_, T>) -> bool {
+    let mut facts = Facts::of(code);
+    let mut found = false;
+    for block in 0..code.blocks.len() {
+        let Some(state) = facts.at_start(block).cloned() else {
+            continue;
+        };
+        if !code.blocks[block].cycles.is_empty() {
+            continue;
+        }
+        let mut gone = EntitySet::<Location>::new();
+        facts.replay(
+            code,
+            block,
+            state,
+            &mut |Point {
+                      step, state, given, ..
+                  }| {
+                let holds = given.is_some_and(|(to, value)| state[to.0 as usize] == value);
+                if holds && may_go(code, &code.blocks[block].steps[step]) {
+                    gone.insert(Location(step as u32));
+                }
+            },
+            &mut Vec::new(),
+        );
+        found |= !gone.is_empty();
+        retain(&mut code.blocks[block], |number| {
+            !gone.contains(&Location(number as u32))
+        });
+    }
+    found
+}
+
+/// Returns true for steps that do nothing but write the location that they set.
+fn may_go<T: Target>(code: &Code<'_, T>, step: &Step<T>) -> bool {
+    match step {
+        Step::Operation(operation) => is_plain(code, operation),
+        _ => true,
+    }
+}
+
+/// Returns true if an operation may go where nothing reads its target.
+fn is_plain<T: Target>(code: &Code<'_, T>, operation: &Operation<T>) -> bool {
+    let written = T::definitions(operation, &|it| {
+        code.register(crate::mir::Name::Virtual(it))
+    });
+    let rotating = T::rotating(code.function);
+    T::is_pure(operation)
+        && !(T::hidden(operation).writes && code.hidden)
+        && written
+            .iter()
+            .all(|it| T::may_have(it.register) && !it.keeps && !rotating.contains(&it.register))
+}
+
+/// Removes steps that write what nothing reads. Returns true if there were any.
+pub(super) fn dead<T: Target>(code: &mut Code<'_, T>) -> bool {
+    let mut found = false;
+    loop {
+        let live = Liveness::of(code);
+        let mut any = false;
+        for block in 0..code.blocks.len() {
+            if !code.blocks[block].cycles.is_empty() {
+                continue;
+            }
+            let mut gone = EntitySet::<Location>::new();
+            let mut now = live.ends[block].clone();
+            code.walk(block, &mut now, &live.starts, &mut |group, live| {
+                for number in group {
+                    let steps = &code.blocks[block].steps;
+                    let read = match &steps[number] {
+                        Step::Operation(operation) if !is_plain(code, operation) => true,
+                        // Registers that a transfer needs on its way are read by nothing else.
+                        Step::Load { to, .. } | Step::Copy { to, .. } => {
+                            live.contains(&Location::register::<T>(*to))
+                        }
+                        Step::Store { to, .. } => live.contains(&Location::home::<T>(*to)),
+                        Step::Operation(_) => {
+                            let touched = code.touched(steps, number);
+                            touched.writes().any(|location| live.contains(&location))
+                        }
+                    };
+                    if !read {
+                        gone.insert(Location(number as u32));
+                    }
+                }
+            });
+            any |= !gone.is_empty();
+            retain(&mut code.blocks[block], |number| {
+                !gone.contains(&Location(number as u32))
+            });
+        }
+        found |= any;
+        if !any {
+            return found;
+        }
+    }
+}
