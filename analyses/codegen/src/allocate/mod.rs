@@ -28,7 +28,7 @@ mod scan;
 mod simplify;
 pub(crate) mod split;
 
-pub use crate::spills::Traffic;
+pub use crate::spills::{Reduction, Traffic};
 pub use scan::Place;
 
 use crate::mir::function::{Function, Name, Operation};
@@ -143,35 +143,36 @@ pub fn allocate_reduced<T: Target>(
     function: &mut Function<T>,
     processor: &T::Processor,
     limits: &T::Limits,
+    reduction: Reduction,
 ) -> Result<Allocation<T>, Refusal> {
     let live = Liveness::of(function);
     let files = T::files(function, processor, limits);
     let places = scan::scan(function, &live, &files, scan::Choice::LeastUsed)?;
     let homes = T::homes(function, processor, limits);
-    Ok(placed(function, &places, Some(&homes)))
+    Ok(placed(function, &places, Some((reduction, &homes))))
 }
 
 /// Writes places into the function. Values in memory may have these registers, where transfers are to be taken away.
 fn placed<T: Target>(
     function: &mut Function<T>,
     places: &[Place<T::Register>],
-    homes: Option<&[T::Register]>,
+    reduced: Option<(Reduction, &[T::Register])>,
 ) -> Allocation<T> {
     let before = function.clone();
     let mut code = Code::new(&before, places);
     let check = |now: &Function<T>, allocation: &Allocation<T>| {
         if cfg!(debug_assertions) {
             let verdict = check::check(&before, now, allocation);
-            assert_eq!(verdict, Ok(()), "{}: {before:?}", now.name);
+            assert_eq!(verdict, Ok(()), "{}", now.name);
         }
     };
     let plain = code.written(false);
-    match homes {
-        Some(homes) if plain.allocation.traffic != Traffic::default() => {
+    match reduced {
+        Some((reduction, homes)) if plain.allocation.traffic != Traffic::default() => {
             let mut now = before.clone();
             let allocation = spills::write(&mut now, plain);
             check(&now, &allocation);
-            spills::reduce(&mut code, homes);
+            spills::reduce(&mut code, reduction, homes);
             spills::write(function, code.written(true))
         }
         _ => {

@@ -310,7 +310,10 @@ pub(super) fn scan<T: Target>(
             stays
         });
         if let (true, [only, ..]) = (file.exclusive, &file.free[..]) {
-            places[interval.register.0 as usize] = match crowded.contains(&interval.register) {
+            // A call leaves nothing in it.
+            let away = crowded.contains(&interval.register)
+                || (interval.crosses && !file.preserved.contains(only));
+            places[interval.register.0 as usize] = match away {
                 false => Place::Register(*only),
                 true if interval.fixed => return Err(refused(&interval)),
                 true => Place::Memory,

@@ -12,6 +12,7 @@
 //!
 //! Source: section 3 of the paper. A register comes before computing again, as most of its moves go.
 
+use super::Reduction;
 use super::code::{Code, Home, Location, Step};
 use super::facts::{Facts, Point};
 use super::redundant::retain;
@@ -50,11 +51,16 @@ struct Round<'r, 'f, T: Target> {
     /// Registers that the function writes already: their saving is paid for.
     used: EntitySet<Location>,
     returns: usize,
+    reduction: Reduction,
     found: bool,
 }
 
 /// One round over all webs. Returns true if transfers went.
-pub(super) fn round<T: Target>(code: &mut Code<'_, T>, colours: &[T::Register]) -> bool {
+pub(super) fn round<T: Target>(
+    code: &mut Code<'_, T>,
+    reduction: Reduction,
+    colours: &[T::Register],
+) -> bool {
     let live = Liveness::of(&*code);
     let conflicts = conflicts(code, &live);
     let transfers = transfers(code);
@@ -89,6 +95,7 @@ pub(super) fn round<T: Target>(code: &mut Code<'_, T>, colours: &[T::Register]) 
         stretched: EntitySet::new(),
         used,
         returns,
+        reduction,
         found: false,
     };
     for (_, home) in order {
@@ -166,6 +173,9 @@ impl<T: Target> Round<'_, '_, T> {
         let (loads, stores) = (own.loads.len(), own.stores.len());
         let mut price = 0.0;
         if T::class(register) != class {
+            if self.reduction != Reduction::AnyClass {
+                return None;
+            }
             let stand_in = T::scratch(class).first().copied()?;
             let guard = self.code.guard(stand_in);
             let there = T::transfer(register, stand_in, guard)?.len() as f64;

@@ -31,12 +31,28 @@ use ir::liveness::Liveness;
 /// Rounds over all webs; each takes the facts and the lives anew.
 const ROUNDS: usize = 8;
 
+/// How far transfers are taken away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reduction {
+    /// Those that are redundant.
+    Redundant,
+    /// Besides, webs get registers of their own class.
+    OwnClass,
+    /// Besides, registers of other classes, by moves that stay.
+    #[default]
+    AnyClass,
+}
+
 /// Takes transfers away. Values may live in these registers, most welcome first, where nothing else does.
-pub(crate) fn reduce<T: Target>(code: &mut Code<'_, T>, colours: &[T::Register]) {
+pub(crate) fn reduce<T: Target>(
+    code: &mut Code<'_, T>,
+    reduction: Reduction,
+    colours: &[T::Register],
+) {
     first_phase(code);
     for _ in 0..ROUNDS {
         webs::split(code);
-        if !colour::round(code, colours) {
+        if reduction == Reduction::Redundant || !colour::round(code, reduction, colours) {
             break;
         }
         first_phase(code);

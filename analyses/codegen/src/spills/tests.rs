@@ -1,7 +1,7 @@
 //! The paper's figures, in operations of the SC140: r1 of a figure is d1, s0 is home 0.
 
 use super::code::{Block, Code, Home, Location, Step};
-use super::{Traffic, colour, first_phase, reduce, webs};
+use super::{Reduction, Traffic, colour, first_phase, reduce, webs};
 use crate::mir::{self, Object, Operand, Reference, Virtual};
 use crate::target::sc140::code::{Function, Operation, operation};
 use ir::Loc;
@@ -186,7 +186,7 @@ fn an_accumulation_of_nothing_makes_the_store_redundant() {
         let steps = shown(code).concat();
         assert!(!steps.contains("mac"), "{steps}");
         assert!(steps.contains("store d3,s0"), "{steps}");
-        reduce(code, &[]);
+        reduce(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (0, 0), "{:?}", shown(code));
     });
     // It is not nothing where the factor is not known.
@@ -293,7 +293,7 @@ const FIGURE_5: &str = "
 #[test]
 fn a_sum_is_computed_again_from_registers_that_would_be_dead() {
     with(FIGURE_5, 1, |code| {
-        reduce(code, &[]);
+        reduce(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (0, 0), "{:?}", shown(code));
     });
     // Not where one of them is gone.
@@ -301,7 +301,7 @@ fn a_sum_is_computed_again_from_registers_that_would_be_dead() {
         &FIGURE_5.replace("def r3\n", "def r1\n    use r1\n    def r3\n"),
         1,
         |code| {
-            reduce(code, &[]);
+            reduce(code, Reduction::AnyClass, &[]);
             assert_eq!(counted(code), (1, 1), "{:?}", shown(code));
         },
     );
@@ -334,13 +334,13 @@ fn an_operand_whose_register_is_given_away_is_gone() {
         return";
     with(text, 2, |code| {
         webs::split(code);
-        assert!(colour::round(code, &[D(1)]));
+        assert!(colour::round(code, Reduction::AnyClass, &[D(1)]));
         // The sum stays in memory, and what was given is a move.
         let steps = shown(code).concat();
         assert!(steps.contains("copy d1,d4"), "{steps}");
         assert_eq!(counted(code), (1, 1), "{steps}");
         // In no later round either.
-        reduce(code, &[D(1)]);
+        reduce(code, Reduction::AnyClass, &[D(1)]);
         assert_eq!(counted(code), (1, 1), "{:?}", shown(code));
     });
 }
@@ -381,7 +381,7 @@ fn two_registers_hold_what_three_values_need() {
         assert_eq!(counted(code), (1, 1));
         let steps = shown(code);
         assert!(steps[1].starts_with("load s0,d1"), "{steps:?}");
-        reduce(code, &[]);
+        reduce(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (0, 0));
         let copies: usize = shown(code)
             .iter()
@@ -407,7 +407,7 @@ fn a_web_takes_a_free_register() {
         use r1
         return";
     with(text, 1, |code| {
-        reduce(code, &[D(2), D(3)]);
+        reduce(code, Reduction::AnyClass, &[D(2), D(3)]);
         assert_eq!(counted(code), (0, 0));
         assert_eq!(
             shown(code)[0].matches("copy d1,d3").count(),
@@ -417,12 +417,16 @@ fn a_web_takes_a_free_register() {
         );
     });
     with(text, 1, |code| {
-        reduce(code, &[D(2)]);
+        reduce(code, Reduction::AnyClass, &[D(2)]);
+        assert_eq!(counted(code), (1, 1));
+    });
+    with(text, 1, |code| {
+        reduce(code, Reduction::OwnClass, &[Reg::address(3)]);
         assert_eq!(counted(code), (1, 1));
     });
     // Of the other file, too, by moves that stay.
     with(text, 1, |code| {
-        reduce(code, &[Reg::address(3)]);
+        reduce(code, Reduction::AnyClass, &[Reg::address(3)]);
         assert_eq!(counted(code), (0, 0));
         assert!(shown(code)[0].contains("copy d1,r3"), "{:?}", shown(code));
     });
@@ -441,7 +445,7 @@ fn a_saved_register_must_pay() {
         use r1
         return";
     with(text, 1, |code| {
-        reduce(code, &[D(6)]);
+        reduce(code, Reduction::AnyClass, &[D(6)]);
         assert_eq!(counted(code), (1, 1));
     });
 }
@@ -465,7 +469,7 @@ fn slots_are_shared() {
         use r2
         return";
     with(text, 2, |code| {
-        reduce(code, &[]);
+        reduce(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (2, 2));
         let (offsets, bytes) = super::slots(code, true);
         assert_eq!((&offsets[..], bytes), (&[0, 0][..], 4));
@@ -500,7 +504,7 @@ fn an_expression_of_what_meets_is_kept() {
     with(text, 1, |code| {
         let live = Liveness::of(&*code);
         assert!(live.starts[4].contains(&Location::home::<Sc140>(Home(0))));
-        reduce(code, &[]);
+        reduce(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (0, 0), "{:?}", shown(code));
     });
     // Not where another register was added to on one side.
@@ -511,7 +515,7 @@ fn an_expression_of_what_meets_is_kept() {
     );
     with(&other, 1, |code| {
         assert_ne!(other, text);
-        reduce(code, &[]);
+        reduce(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (1, 2), "{:?}", shown(code));
     });
 }

@@ -17,7 +17,7 @@ use super::frame::Frame;
 use super::machine::{Limits, locate};
 use super::print::Printer;
 use super::{counted, data, division, loops, select, symbols};
-use crate::allocate::{self, Traffic};
+use crate::allocate::{self, Reduction, Traffic};
 use crate::machine::sets::Sets;
 use crate::merge::merge;
 use crate::mir::Scheduled as _;
@@ -30,6 +30,15 @@ use isa::sc140::{Opcode, Sc140};
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// The ways of reducing spills, the one that takes most away first.
+const REDUCTIONS: [Reduction; 3] = [
+    Reduction::AnyClass,
+    Reduction::OwnClass,
+    Reduction::Redundant,
+];
+
+type Block = crate::mir::Block<Sc140>;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
@@ -213,16 +222,24 @@ fn lowered(
         vec![Refused { reason, loc }]
     };
     let limits = limits(spills);
-    let mut reduced = options.reduce_spills.then(|| function.clone());
+    let unplaced = function.clone();
     let mut allocation = allocate::allocate(&mut function, sets, &limits).map_err(refused)?;
     finish(&mut function, &allocation, sets);
     let given = allocation.traffic;
-    if let Some(reduced) = reduced.as_mut().filter(|_| given != Traffic::default()) {
-        let less = allocate::allocate_reduced(reduced, sets, &limits).map_err(refused)?;
-        finish(reduced, &less, sets);
-        // What saves transfers may still make sets wait.
-        if cycles(reduced, &less) <= cycles(&function, &allocation) {
-            (function, allocation) = (reduced.clone(), less);
+    if options.reduce_spills && given != Traffic::default() {
+        // What saves transfers may make sets wait: no block may become longer.
+        for reduction in REDUCTIONS {
+            let mut less = unplaced.clone();
+            let placed = allocate::allocate_reduced(&mut less, sets, &limits, reduction);
+            let placed = placed.map_err(refused)?;
+            finish(&mut less, &placed, sets);
+            let blocks = less.blocks.iter().zip(&function.blocks);
+            let longer = |(now, before): (&Block, &Block)| now.cycles.last() > before.cycles.last();
+            let none = !blocks.into_iter().any(longer);
+            if none && cycles(&less, &placed) <= cycles(&function, &allocation) {
+                (function, allocation) = (less, placed);
+                break;
+            }
         }
     }
     loops::measure(&function, &mut reports);
@@ -355,7 +372,7 @@ impl Lowered {
 
     /// Returns true if control falls out of a block whose last set writes what may not be read in the next one. Branches
     /// stand behind such sets, except for the way back of a loop that is pipelined.
-    fn ends_late(&self, block: &crate::mir::Block<Sc140>) -> bool {
+    fn ends_late(&self, block: &Block) -> bool {
         let falls = match block.operations.last().and_then(Operation::branch) {
             None | Some(Branch::Counted) => true,
             Some(_) => false,
@@ -374,13 +391,7 @@ impl Lowered {
         storage.any(|at| Sc140::is_late(operation, at))
     }
 
-    fn block(
-        &self,
-        block: &crate::mir::Block<Sc140>,
-        printer: &Printer<'_>,
-        frame: &Frame,
-        out: &mut String,
-    ) {
+    fn block(&self, block: &Block, printer: &Printer<'_>, frame: &Frame, out: &mut String) {
         let Some(&last) = block.cycles.last() else {
             return;
         };
