@@ -153,6 +153,72 @@ int f64_less(u64 a, u64 b) {
 
 int f64_less_equal(u64 a, u64 b) { return f64_less(a, b) || f64_equal(a, b); }
 
+// The operand that is a number, where one is none; -0 is below 0.
+u64 f64_minimum(u64 a, u64 b) {
+  if (f64_is_nan(a)) return f64_is_nan(b) ? 0x7ff8000000000000ull : b;
+  if (f64_is_nan(b)) return a;
+  if (((a | b) & 0x7fffffffffffffffull) == 0) return a | b;
+  return f64_less(a, b) ? a : b;
+}
+
+u64 f64_maximum(u64 a, u64 b) {
+  if (f64_is_nan(a)) return f64_is_nan(b) ? 0x7ff8000000000000ull : b;
+  if (f64_is_nan(b)) return a;
+  if (((a | b) & 0x7fffffffffffffffull) == 0) return a & b;
+  return f64_less(a, b) ? b : a;
+}
+
+u64 f64_truncate(u64 a) {
+  int exponent = (int)(a >> 52 & 2047) - 1023;
+  if (f64_is_nan(a)) return 0x7ff8000000000000ull;
+  if (exponent < 0) return a & 0x8000000000000000ull;
+  if (exponent >= 52) return a;
+  return a & ~(((u64)1 << (52 - exponent)) - 1);
+}
+
+u64 f64_floor(u64 a) {
+  u64 whole = f64_truncate(a);
+  return a & 0x8000000000000000ull && whole != a && !f64_is_nan(a) ? f64_subtract(whole, 0x3ff0000000000000ull) : whole;
+}
+
+u64 f64_ceil(u64 a) {
+  u64 whole = f64_truncate(a);
+  return !(a & 0x8000000000000000ull) && whole != a && !f64_is_nan(a) ? f64_add(whole, 0x3ff0000000000000ull) : whole;
+}
+
+// Halves go away from zero.
+u64 f64_round(u64 a) {
+  u64 whole = f64_truncate(a), rest;
+  if (f64_is_nan(a) || whole == a) return whole;
+  rest = f64_subtract(a, whole) & 0x7fffffffffffffffull;
+  return rest < 0x3fe0000000000000ull ? whole : f64_add(whole, (a & 0x8000000000000000ull) | 0x3ff0000000000000ull);
+}
+
+// One bit of the root a round, of two bits of the number.
+u64 f64_square_root(u64 a) {
+  u64 x, rest = 0, root = 0;
+  int exponent, round;
+  if (f64_is_nan(a)) return 0x7ff8000000000000ull;
+  if ((a & 0x7fffffffffffffffull) == 0) return a;
+  if (a & 0x8000000000000000ull) return 0x7ff8000000000000ull;
+  if (a == 0x7ff0000000000000ull) return a;
+  exponent = f64_exponent(a) - 1075;
+  x = f64_significand(a);
+  while (!(x >> 52)) x <<= 1, exponent--;
+  if (exponent & 1) x <<= 1, exponent--;
+  for (round = 0; round < 27 + 29; round++) {
+    u64 least = root << 2 | 1;
+    rest = rest << 2 | (x >> 52 & 3);
+    x <<= 2;
+    root <<= 1;
+    if (rest >= least) {
+      rest -= least;
+      root |= 1;
+    }
+  }
+  return f64_packed(0, 1023 + 26 + (exponent >> 1), root << 7 | (rest != 0));
+}
+
 u64 f64_of_u64(u64 a) {
   int exponent = 1023 + 63;
   if (a == 0) return 0;
@@ -336,6 +402,73 @@ int f32_less(u32 a, u32 b) {
 }
 
 int f32_less_equal(u32 a, u32 b) { return f32_less(a, b) || f32_equal(a, b); }
+
+// The operand that is a number, where one is none; -0 is below 0.
+u32 f32_minimum(u32 a, u32 b) {
+  if (f32_is_nan(a)) return f32_is_nan(b) ? 0x7fc00000u : b;
+  if (f32_is_nan(b)) return a;
+  if (((a | b) & 0x7fffffffu) == 0) return a | b;
+  return f32_less(a, b) ? a : b;
+}
+
+u32 f32_maximum(u32 a, u32 b) {
+  if (f32_is_nan(a)) return f32_is_nan(b) ? 0x7fc00000u : b;
+  if (f32_is_nan(b)) return a;
+  if (((a | b) & 0x7fffffffu) == 0) return a & b;
+  return f32_less(a, b) ? b : a;
+}
+
+u32 f32_truncate(u32 a) {
+  int exponent = (int)(a >> 23 & 255) - 127;
+  if (f32_is_nan(a)) return 0x7fc00000u;
+  if (exponent < 0) return a & 0x80000000u;
+  if (exponent >= 23) return a;
+  return a & ~(((u32)1 << (23 - exponent)) - 1);
+}
+
+u32 f32_floor(u32 a) {
+  u32 whole = f32_truncate(a);
+  return a & 0x80000000u && whole != a && !f32_is_nan(a) ? f32_subtract(whole, 0x3f800000u) : whole;
+}
+
+u32 f32_ceil(u32 a) {
+  u32 whole = f32_truncate(a);
+  return !(a & 0x80000000u) && whole != a && !f32_is_nan(a) ? f32_add(whole, 0x3f800000u) : whole;
+}
+
+// Halves go away from zero.
+u32 f32_round(u32 a) {
+  u32 whole = f32_truncate(a), rest;
+  if (f32_is_nan(a) || whole == a) return whole;
+  rest = f32_subtract(a, whole) & 0x7fffffffu;
+  return rest < 0x3f000000u ? whole : f32_add(whole, (a & 0x80000000u) | 0x3f800000u);
+}
+
+// One bit of the root a round, of two bits of the number.
+u32 f32_square_root(u32 a) {
+  u32 x, rest = 0, root = 0;
+  int exponent, round;
+  if (f32_is_nan(a)) return 0x7fc00000u;
+  if ((a & 0x7fffffffu) == 0) return a;
+  if (a & 0x80000000u) return 0x7fc00000u;
+  if (a == 0x7f800000u) return a;
+  exponent = f32_exponent(a) - 151;
+  x = f32_significand(a);
+  while (!(x >> 23)) x <<= 1, exponent--;
+  x <<= 1;
+  if (exponent & 1) x <<= 1, exponent--;
+  for (round = 0; round < 13 + 13; round++) {
+    u32 least = root << 2 | 1;
+    rest = rest << 2 | (x >> 24 & 3);
+    x <<= 2;
+    root <<= 1;
+    if (rest >= least) {
+      rest -= least;
+      root |= 1;
+    }
+  }
+  return f32_packed(0, 127 + 12 + (exponent >> 1), root << 5 | (rest != 0));
+}
 
 u32 f32_of_u64(u64 a) {
   int exponent = 127 + 63;

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! An operation of at most 32 bits is computed in 64, where nothing is lost, and brought back by the one saturating conversion,
-//! which a target has to select. Those of 64 bits stay, and selection refuses them. Linear in the instructions.
+//! which a target has to select. Those of 64 bits stay, and selection refuses them. Rotations become two shifts where they are
+//! asked for. Linear in the instructions.
 //!
 //! Judged by execution: the interpreter gives the same before and after, and so do the processors' simulators.
 
@@ -17,9 +18,17 @@ use ir::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Replaces the operations; returns true if there were any.
+/// Replaces the fractional operations; returns true if there were any.
 pub fn expand(function: &mut Function) -> bool {
+    expand_some(function, &|op, _| {
+        !matches!(op, Op::Binary(BinaryOp::RotateLeft, _))
+    })
+}
+
+/// Replaces those operations for which the target has no form, by their first operand's type; returns true if there were any.
+pub fn expand_some(function: &mut Function, lacks: &dyn Fn(&Op, Type) -> bool) -> bool {
     let mut expander = Expander {
+        lacks,
         function,
         made: Vec::new(),
         leading: Vec::new(),
@@ -39,6 +48,7 @@ pub fn expand(function: &mut Function) -> bool {
 }
 
 struct Expander<'f> {
+    lacks: &'f dyn Fn(&Op, Type) -> bool,
     function: &'f mut Function,
     /// The block's instructions as they become.
     made: Vec<Inst>,
@@ -77,7 +87,7 @@ impl Expander<'_> {
         let to = self.function.ty(result);
         let from = self.function.ty(*data.args.first()?);
         let places = matches!(data.op, Op::Unary(UnaryOp::Normalize));
-        if !from.is_int() || from == Type::I64 && !places {
+        if !from.is_int() || from == Type::I64 && !places || !(self.lacks)(&data.op, from) {
             return None;
         }
         let last = match (&data.op, data.args.as_slice()) {
@@ -107,6 +117,9 @@ impl Expander<'_> {
                 self.shifted(x, places, true)?
             }
             (Op::Binary(BinaryOp::DivFractional, _), &[x, y]) => self.quotient(x, y),
+            (Op::Binary(BinaryOp::RotateLeft, _), &[x, places]) if to == Type::I32 => {
+                self.rotated(x, places)
+            }
             _ => return None,
         };
         Some(last)
@@ -158,6 +171,20 @@ impl Expander<'_> {
         let right = self.binary(BinaryOp::MaxSigned, back, none);
         let moved = self.binary(BinaryOp::Shl, wide, left);
         Some(saturated(self.binary(BinaryOp::ShrSigned, moved, right)))
+    }
+
+    /// Both parts by fewer places than the width.
+    fn rotated(&mut self, x: Value, places: Value) -> (Op, Vec<Value>) {
+        let ty = self.function.ty(x);
+        let all = i64::from(ty.bits()) - 1;
+        let by = self.function.ty(places);
+        let (most, once) = (self.int(by, all), self.int(by, 1));
+        let near = self.binary(BinaryOp::And, places, most);
+        let rest = self.binary(BinaryOp::Xor, near, most);
+        let left = self.binary(BinaryOp::Shl, x, near);
+        let right = self.binary(BinaryOp::ShrUnsigned, x, once);
+        let right = self.binary(BinaryOp::ShrUnsigned, right, rest);
+        (Op::Binary(BinaryOp::Or, Wrap::MAY), vec![left, right])
     }
 
     fn quotient(&mut self, x: Value, y: Value) -> (Op, Vec<Value>) {

@@ -10,6 +10,7 @@ pub mod allocate;
 pub mod contract;
 pub mod expand;
 pub mod instrument;
+pub mod legalize;
 pub mod loops;
 pub mod machine;
 mod merge;

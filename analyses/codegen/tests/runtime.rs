@@ -102,6 +102,19 @@ fn single_precision_is_the_hosts() {
         check("f32_subtract", &[a, b], 32, single(x - y));
         check("f32_multiply", &[a, b], 32, single(x * y));
         check("f32_divide", &[a, b], 32, single(x / y));
+        check("f32_truncate", &[a], 32, single(x.trunc()));
+        check("f32_floor", &[a], 32, single(x.floor()));
+        check("f32_ceil", &[a], 32, single(x.ceil()));
+        check("f32_round", &[a], 32, single(x.round()));
+        check("f32_square_root", &[a], 32, single(x.sqrt()));
+        let ty = ir::Type::F32;
+        let chosen = |op| {
+            single(f32::from_bits(
+                ir::numbers::binary(op, ty, ty, ty, a, b) as u32
+            ))
+        };
+        check("f32_minimum", &[a, b], 32, chosen(ir::BinaryOp::FloatMin));
+        check("f32_maximum", &[a, b], 32, chosen(ir::BinaryOp::FloatMax));
         check("f32_equal", &[a, b], 32, u64::from(x == y));
         check("f32_less", &[a, b], 32, u64::from(x < y));
         check("f32_less_equal", &[a, b], 32, u64::from(x <= y));
@@ -128,6 +141,19 @@ fn double_precision_is_the_hosts() {
         check("f64_subtract", &[a, b], 64, double(x - y));
         check("f64_multiply", &[a, b], 64, double(x * y));
         check("f64_divide", &[a, b], 64, double(x / y));
+        check("f64_truncate", &[a], 64, double(x.trunc()));
+        check("f64_floor", &[a], 64, double(x.floor()));
+        check("f64_ceil", &[a], 64, double(x.ceil()));
+        check("f64_round", &[a], 64, double(x.round()));
+        check("f64_square_root", &[a], 64, double(x.sqrt()));
+        let ty = ir::Type::F64;
+        let chosen = |op| {
+            double(f64::from_bits(
+                ir::numbers::binary(op, ty, ty, ty, a, b) as u64
+            ))
+        };
+        check("f64_minimum", &[a, b], 64, chosen(ir::BinaryOp::FloatMin));
+        check("f64_maximum", &[a, b], 64, chosen(ir::BinaryOp::FloatMax));
         check("f64_equal", &[a, b], 32, u64::from(x == y));
         check("f64_less", &[a, b], 32, u64::from(x < y));
         check("f64_less_equal", &[a, b], 32, u64::from(x <= y));

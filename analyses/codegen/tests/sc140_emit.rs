@@ -46,7 +46,7 @@ fn shape(seed: u64) -> Shape {
         fuel: 5,
         functions: (seed % 3) as u32,
         narrow: seed.is_multiple_of(2),
-        wide: false,
+        wide: seed % 5 < 2,
         floats: false,
         doubles: false,
         halves: false,
@@ -238,6 +238,7 @@ fn judge(seed: u64, sets: &Sets, tally: &mut Tally) {
             }
             random::Argument::Scalar(bits) => Some(match entry.ty(param) {
                 ir::Type::Bool | ir::Type::I8 | ir::Type::I16 => Arg::Word(*bits as i16),
+                ir::Type::I64 => Arg::Wide(*bits as i64),
                 _ => Arg::Long(*bits as i32),
             }),
         })

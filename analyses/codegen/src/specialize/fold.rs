@@ -232,7 +232,7 @@ pub(super) fn transfer(
 }
 
 /// An operation on constants.
-fn evaluate(op: &Op, types: &[Type], args: &[u64], ty: Type) -> Option<u64> {
+pub(crate) fn evaluate(op: &Op, types: &[Type], args: &[u64], ty: Type) -> Option<u64> {
     let plain = |ty: &Type| !matches!(ty, Type::Ptr(_) | Type::Handle | Type::Opaque);
     if args.is_empty() || !types.iter().all(plain) || !plain(&ty) {
         return None;

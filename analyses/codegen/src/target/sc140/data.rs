@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! static const short h[2] = { 1, -2 };      _h    DCW 1,-2
+//! static const short *p = h + 1;            _p    DCL _h+2
 //! ```
 //!
 //! The order of a number's bytes is the chip's: numbers are written as such. Where the highest byte is first, an object whose
-//! numbers have several widths has no initial value other than zeros: its bytes do not say where a number begins.
+//! numbers have several widths has no initial value other than zeros and addresses: its bytes do not say where a number begins.
 
 use super::symbols;
 use crate::refusal::{Refusal, Refused};
@@ -16,6 +17,9 @@ use std::fmt::Write;
 
 /// Numbers of a directive.
 const ROW: usize = 8;
+
+/// Bytes of an address.
+const ADDRESS: u32 = 4;
 
 /// The directives of each object that a function names and that this file defines, by its name.
 ///
@@ -61,19 +65,24 @@ fn object(symbol: &SymbolData, big_endian: bool) -> Result<String, Refusal> {
     if definition.thread_local {
         return Err(Refusal::ThreadLocal { name: name() });
     }
-    if definition.opaque || !definition.addresses.is_empty() {
+    if definition.opaque {
         return Err(Refusal::InitialValue { name: name() });
     }
     let bytes = symbol.initial.as_deref().unwrap_or_default();
     let zeros = bytes.iter().all(|&byte| byte == 0);
     let width = match definition.width {
-        Some(width @ (1 | 2 | 4)) => width,
+        Some(width @ (1 | 2 | 4 | 8)) => width,
         _ if zeros || !big_endian => 1,
         _ => return Err(Refusal::InitialValue { name: name() }),
     };
-    let (section, align) = match symbol.read_only {
-        true => (".rom", symbol.align.max(width)),
-        false => (".data", symbol.align.max(width)),
+    let least = match definition.addresses.is_empty() {
+        true => width,
+        false => width.max(ADDRESS),
+    };
+    let align = symbol.align.max(least);
+    let section = match symbol.read_only {
+        true => ".rom",
+        false => ".data",
     };
     let own = symbols::plain(&symbol.name);
     let _ = writeln!(out, "    SECTION {section} LOCAL");
@@ -81,27 +90,51 @@ fn object(symbol: &SymbolData, big_endian: bool) -> Result<String, Refusal> {
         let _ = writeln!(out, "    GLOBAL {own}");
     }
     let _ = writeln!(out, "    ALIGN {align}\n{own}");
-    let mut written = 0;
-    if !zeros {
-        let directive = match width {
-            1 => "DCB",
-            2 => "DCW",
-            _ => "DCL",
+    let mut at = 0;
+    for address in &definition.addresses {
+        let offset = address.offset as usize;
+        numbers(bytes.get(at..offset).unwrap_or_default(), width, big_endian, &mut out);
+        // Bytes that are no number's: of zeros at the end of the object.
+        skip((offset).saturating_sub(bytes.len().max(at)), &mut out);
+        let target = symbols::plain(&address.symbol);
+        let _ = match address.addend {
+            0 => writeln!(out, "    DCL {target}"),
+            addend => writeln!(out, "    DCL {target}{addend:+}"),
         };
-        let numbers: Vec<String> = bytes
-            .chunks(width as usize)
-            .map(|chunk| number(chunk, width).to_string())
-            .collect();
-        for row in numbers.chunks(ROW) {
-            let _ = writeln!(out, "    {directive} {}", row.join(","));
-        }
-        written = numbers.len() as u32 * width;
+        at = offset + ADDRESS as usize;
     }
-    if size > written {
-        let _ = writeln!(out, "    DS {}", size - written);
-    }
+    numbers(bytes.get(at..).unwrap_or_default(), width, big_endian, &mut out);
+    skip((size as usize).saturating_sub(bytes.len().max(at)), &mut out);
     out.push_str("    ENDSEC\n");
     Ok(out)
+}
+
+fn skip(bytes: usize, out: &mut String) {
+    if bytes > 0 {
+        let _ = writeln!(out, "    DS {bytes}");
+    }
+}
+
+/// Directives of the numbers that bytes hold, the lowest byte of each first.
+fn numbers(bytes: &[u8], width: u32, big_endian: bool, out: &mut String) {
+    if bytes.iter().all(|&byte| byte == 0) {
+        return skip(bytes.len(), out);
+    }
+    let (directive, step) = match width {
+        1 => ("DCB", 1),
+        2 => ("DCW", 2),
+        _ => ("DCL", 4),
+    };
+    let mut list: Vec<String> = bytes
+        .chunks(step as usize)
+        .map(|chunk| number(chunk, step).to_string())
+        .collect();
+    if width == 8 && big_endian {
+        list.chunks_mut(2).for_each(<[String]>::reverse);
+    }
+    for row in list.chunks(ROW) {
+        let _ = writeln!(out, "    {directive} {}", row.join(","));
+    }
 }
 
 /// The signed number of some bytes, the lowest first; those that are missing are zero.

@@ -18,6 +18,7 @@ use super::machine::{Limits, locate};
 use super::print::Printer;
 use super::{counted, data, division, loops, select, symbols};
 use crate::allocate::{self, Reduction, Traffic};
+use crate::legalize::{Words, legalize};
 use crate::machine::sets::Sets;
 use crate::merge::merge;
 use crate::mir::Scheduled as _;
@@ -104,7 +105,17 @@ pub fn emit_items(
     sets: &Sets,
     options: &Options,
 ) -> (Vec<Vec<Refused>>, Emitted) {
-    let (module, parts) = merge(modules.iter().copied());
+    let (mut module, mut parts) = merge(modules.iter().copied());
+    let own = module.functions.len();
+    let words = Words {
+        high_first: options.big_endian,
+        total: options.total,
+        lacks: select::lacks,
+    };
+    legalize(&mut module, words);
+    for part in &mut parts {
+        with_routines(&module, own, part);
+    }
     let names: Vec<SmolStr> = module
         .functions
         .iter()
@@ -116,7 +127,11 @@ pub fn emit_items(
             let data = data::data(function, options.big_endian)?;
             let lowered = match function.layout.is_empty() {
                 true => None,
-                false => Some(lowered(&module, number, &names, sets, options)?),
+                false => {
+                    let mut made = lowered(&module, number, &names, sets, options)?;
+                    made.routine = number >= own;
+                    Some(made)
+                }
             };
             Ok(Made { lowered, data })
         })
@@ -156,15 +171,33 @@ pub fn emit_items(
     for object in objects.values() {
         text.push_str(object);
     }
-    let functions = lowered().map(|lowered| Report {
-        name: lowered.name.clone(),
-        spilled: lowered.allocation.in_memory,
-        transfers: [lowered.given, lowered.allocation.traffic],
-        cycles: cycles(&lowered.function, &lowered.allocation),
-        loops: lowered.loops.clone(),
-    });
+    let functions = lowered()
+        .filter(|lowered| !lowered.routine)
+        .map(|lowered| Report {
+            name: lowered.name.clone(),
+            spilled: lowered.allocation.in_memory,
+            transfers: [lowered.given, lowered.allocation.traffic],
+            cycles: cycles(&lowered.function, &lowered.allocation),
+            loops: lowered.loops.clone(),
+        });
     let functions = functions.collect();
     (refused, Emitted { text, functions })
+}
+
+/// The routines that functions of a module call, which stand behind its `own` ones, go with them.
+fn with_routines(module: &Module, own: usize, part: &mut Vec<usize>) {
+    let mut at = 0;
+    while let Some(&number) = part.get(at) {
+        for data in module.functions[number].insts.values() {
+            if let ir::Op::Call(callee) = data.op
+                && callee as usize >= own
+                && !part.contains(&(callee as usize))
+            {
+                part.push(callee as usize);
+            }
+        }
+        at += 1;
+    }
 }
 
 /// A function, if it has a body, and the objects that it names and this file defines, each by its name as directives.
@@ -178,6 +211,8 @@ struct Lowered {
     name: SmolStr,
     /// Other files do not name it.
     internal: bool,
+    /// It is a function of the run-time library.
+    routine: bool,
     function: Function,
     allocation: Allocation,
     /// The transfers that the allocator asked for.
@@ -246,6 +281,7 @@ fn lowered(
     Ok(Lowered {
         name: names[number].clone(),
         internal: source.internal,
+        routine: false,
         function,
         allocation,
         given,
@@ -309,12 +345,12 @@ fn packed(function: &mut Function, allocation: &Allocation, sets: &Sets) {
 impl Lowered {
     fn print(&self, out: &mut String) {
         let frame = Frame::of(&self.function, &self.allocation);
+        let own = symbols::plain(&self.name);
         let printer = Printer {
             allocation: &self.allocation,
             frame: &frame,
-            name: &self.name,
+            name: own.strip_prefix('_').unwrap_or(&own),
         };
-        let own = symbols::plain(&self.name);
         if !self.internal {
             let _ = writeln!(out, "    GLOBAL {own}");
         }

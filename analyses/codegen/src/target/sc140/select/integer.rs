@@ -121,6 +121,7 @@ impl Selection<'_> {
                 self.put(Opcode::Rnd, to, &[from.into()]);
             }
             UnaryOp::Normalize => self.normalize(from, ty, result),
+            UnaryOp::CountLeadingZeros => self.leading_zeros(from, ty, result),
             op => self.no_form(&crate::select::name(&Op::Unary(op)), ty),
         }
     }
@@ -165,6 +166,11 @@ impl Selection<'_> {
         };
         let ty = self.ty(args[0]);
         let name = || crate::select::name(&Op::Binary(op, wrap));
+        if ty == Type::I64 && op == ShrUnsigned && self.number(args[1]) == Some(32) {
+            let [high, _] = self.halves(args[0]);
+            let to = self.home(result);
+            return self.copy(to, high);
+        }
         // Of offsets the low half counts.
         if ty == Type::I64 && !matches!(op, Add | Sub | Mul | And | Or | Xor | Shl) {
             return self.no_form(&name(), ty);
@@ -173,6 +179,9 @@ impl Selection<'_> {
             Add | Sub => self.sum(op == Add, wrap, args, result),
             And | Or | Xor => self.logic(op, args, result),
             Mul => self.product(args, result),
+            BinaryOp::MulHighSigned | BinaryOp::MulHighUnsigned if ty == Type::I32 => {
+                self.high_product(op == BinaryOp::MulHighSigned, args, result);
+            }
             Shl | ShrSigned | ShrUnsigned => self.shift(op, args, result),
             MinSigned | MaxSigned | MinUnsigned | MaxUnsigned => self.extreme(op, args, result),
             AddSaturateSigned | SubSaturateSigned => {
@@ -405,7 +414,7 @@ impl Selection<'_> {
     }
 
     /// Bits of a number, without a sign.
-    fn field(&mut self, to: Virtual, from: Virtual, width: i64, offset: i64) {
+    pub(super) fn field(&mut self, to: Virtual, from: Virtual, width: i64, offset: i64) {
         self.put(
             Opcode::Extractu,
             to,

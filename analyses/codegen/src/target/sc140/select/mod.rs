@@ -7,8 +7,8 @@
 //! Integers are numbers in data registers, extended by their sign where a use reads beyond their width (`forms`); numbers of
 //! 16 bits that products take lie in the high part. Addresses are in address registers, comparisons in T, other truth values
 //! are numbers. Arithmetic that may wrap is `iadd`, because the mode in which code runs clamps `add`; saturating arithmetic
-//! counts on this mode, and on rounding that takes halves up. Numbers of 64 bits exist as offsets of addresses alone, of which
-//! the low half counts.
+//! counts on this mode, and on rounding that takes halves up. Of numbers of 64 bits the register has the low half, which is all
+//! that offsets of addresses need; those that go to functions and come back have a high half besides (`wide`).
 //!
 //! An operation without a form is refused with its place, and nothing is made. One pass over the instructions.
 
@@ -18,6 +18,7 @@ mod control;
 mod forms;
 mod integer;
 mod memory;
+mod wide;
 
 pub(super) use call::CALL;
 pub(super) use control::setup;
@@ -42,6 +43,8 @@ pub(super) struct Selection<'m> {
     forms: Forms,
     origins: Origins,
     values: EntityVec<Value, Option<Virtual>>,
+    /// The high halves of numbers of 64 bits that come from outside.
+    highs: FxHashMap<Value, Virtual>,
     /// The value of a comparison's flag where it holds.
     senses: FxHashMap<Value, bool>,
     /// Products that are parts of other operations.
@@ -71,6 +74,7 @@ pub(super) fn select(
         forms: Forms::of(source),
         origins: Origins::of(source),
         values: EntityVec::with_len(None, source.values.len()),
+        highs: FxHashMap::default(),
         senses: FxHashMap::default(),
         fused: FxHashSet::default(),
         constants: FxHashMap::default(),
@@ -85,6 +89,16 @@ pub(super) fn select(
     match selection.refused.is_empty() {
         true => Ok(selection.flow.finish(control::leave)),
         false => Err(selection.refused),
+    }
+}
+
+/// Returns true if there is no form of a fractional operation, or of a rotation, on a type.
+pub(super) const fn lacks(op: &Op, ty: Type) -> bool {
+    match op {
+        Op::Binary(ir::BinaryOp::DivFractional, _) => !matches!(ty, Type::I16),
+        Op::Binary(ir::BinaryOp::RotateLeft, _) => true,
+        Op::Unary(ir::UnaryOp::Normalize) => matches!(ty, Type::I64),
+        _ => false,
     }
 }
 
