@@ -15,6 +15,7 @@ pub mod loops;
 pub mod machine;
 mod merge;
 pub mod mir;
+pub mod origin;
 pub mod pack;
 pub mod pipeline;
 pub mod predicate;

@@ -25,7 +25,7 @@ pub mod check;
 use super::graph::{Edge, Graph, Operation as Placed, Resource, Schedule};
 use super::lifetime::{Value, aligned, shorten};
 use super::{Limits, schedule};
-use crate::mir::dependence::{Locations, apart, dependences, reads, writes};
+use crate::mir::dependence::{DependenceKind, Locations, apart, dependences, reads, writes};
 use crate::mir::liveness::Liveness;
 use crate::mir::{Arithmetic, Block, Counted, Function, Name, Operand, Operation, Virtual};
 use isa::Branch;
@@ -36,7 +36,7 @@ use smallvec::smallvec;
 const LARGEST: u32 = 8;
 
 /// The numbers of a pipelined loop.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Expanded {
     /// Initiation interval in cycles.
     pub ii: u32,
@@ -48,6 +48,8 @@ pub struct Expanded {
     pub rest: u32,
     /// The kernel.
     pub kernel: u32,
+    /// The stage of each operation of the kernel, its branch left out.
+    pub kernel_stages: Vec<u32>,
 }
 
 /// The reason why a loop is not pipelined.
@@ -130,36 +132,8 @@ pub fn plan<T: Counted>(
         return Err(Unexpandable::NotCounted);
     }
     let renamed = renameable(function, body);
-    let virtuals = function.registers.len() as u32;
-    let locate = |name: Name<T>| -> Locations {
-        match name {
-            // A class of one register is one location.
-            Name::Virtual(one) if T::is_single(function.class(one)) => {
-                smallvec![virtuals + T::UNITS as u32]
-            }
-            Name::Virtual(one) => smallvec![one.0],
-            Name::Fixed(one) => T::units(one).map(|unit| virtuals + unit as u32).collect(),
-        }
-    };
-    let renames = |location: u32| renamed.contains(&Virtual(location));
-    let found = dependences(body, processor, &locate, true, &renames);
-    let edges = found.iter().map(|one| Edge {
-        from: one.from,
-        to: one.to,
-        latency: one.latency as i32,
-        distance: one.distance,
-    });
-    let whole: Vec<Operation<T>> = operations.clone();
     let branch = body.len() as u32;
-    let graph = Graph {
-        operations: vec![Placed { resource: 0 }; whole.len()],
-        edges: edges.collect(),
-        resources: vec![Resource {
-            name: String::new(),
-            units: None,
-        }],
-        packing: Some(T::packer(processor, &whole)),
-    };
+    let graph = graph_of(function, operations, &renamed, processor).0;
     let found = schedule(&graph, limits).map_err(|failure| match failure {
         super::Failure::Impossible(_) => Unexpandable::NotScheduled(0),
         super::Failure::Limits { tried, .. } => Unexpandable::NotScheduled(tried),
@@ -201,6 +175,55 @@ pub fn plan<T: Counted>(
         names,
         copies,
     })
+}
+
+/// The dependence graph of a loop of one block, with the branch behind its body, and the kind of each of its edges.
+pub fn loop_graph<T: Counted>(
+    function: &Function<T>,
+    block: u32,
+    processor: &T::Processor,
+) -> (Graph<T::Packer>, Vec<DependenceKind>) {
+    let operations = &function.blocks[block as usize].operations;
+    let body = &operations[..operations.len().saturating_sub(1)];
+    graph_of(function, operations, &renameable(function, body), processor)
+}
+
+fn graph_of<T: Counted>(
+    function: &Function<T>,
+    operations: &[Operation<T>],
+    renamed: &FxHashSet<Virtual>,
+    processor: &T::Processor,
+) -> (Graph<T::Packer>, Vec<DependenceKind>) {
+    let body = &operations[..operations.len().saturating_sub(1)];
+    let virtuals = function.registers.len() as u32;
+    let locate = |name: Name<T>| -> Locations {
+        match name {
+            // A class of one register is one location.
+            Name::Virtual(one) if T::is_single(function.class(one)) => {
+                smallvec![virtuals + T::UNITS as u32]
+            }
+            Name::Virtual(one) => smallvec![one.0],
+            Name::Fixed(one) => T::units(one).map(|unit| virtuals + unit as u32).collect(),
+        }
+    };
+    let renames = |location: u32| renamed.contains(&Virtual(location));
+    let found = dependences(body, processor, &locate, true, &renames);
+    let edges = found.iter().map(|edge| Edge {
+        from: edge.from,
+        to: edge.to,
+        latency: edge.latency as i32,
+        distance: edge.distance,
+    });
+    let graph = Graph {
+        operations: vec![Placed { resource: 0 }; operations.len()],
+        edges: edges.collect(),
+        resources: vec![Resource {
+            name: String::new(),
+            units: None,
+        }],
+        packing: Some(T::packer(processor, operations)),
+    };
+    (graph, found.iter().map(|edge| edge.kind).collect())
 }
 
 /// The values that have names, ascending.
@@ -275,6 +298,7 @@ pub fn expand<T: Counted + Arithmetic>(
         prologue,
         kernel,
         epilogue,
+        stages,
         ..
     } = expanded;
     for (at, one) in function.blocks.iter_mut().enumerate() {
@@ -297,6 +321,7 @@ pub fn expand<T: Counted + Arithmetic>(
         copies: plan.copies,
         rest: block + INSERTED,
         kernel: block + 2,
+        kernel_stages: stages,
     })
 }
 
@@ -319,7 +344,7 @@ pub fn pieces<T: Counted + Arithmetic>(
 }
 
 /// Blocks that are put in front of the loop.
-const INSERTED: u32 = 4;
+pub(crate) const INSERTED: u32 = 4;
 
 /// The code of a pipelined loop, in layout order; targets of its branches are numbers of blocks once all are in place.
 #[derive(Clone, PartialEq, Debug)]
@@ -330,6 +355,8 @@ pub struct Pieces<T: Counted> {
     pub epilogue: Block<T>,
     /// The number of operations of the epilogue that end iterations; those behind them hand values over.
     pub finished: usize,
+    /// The stage of each operation of the kernel, its branch left out.
+    pub stages: Vec<u32>,
     /// Keyed by value and number: its names.
     pub names: FxHashMap<(Virtual, u32), Virtual>,
 }
@@ -409,12 +436,13 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         operation
     }
 
-    /// A block of operations by cycle; those of one cycle stand so that each read is in front of the write.
+    /// A block of operations by cycle, each with its stage; those of one cycle stand so that each read is in front of the
+    /// write. Returns the stages in that order.
     fn block_of(
         &self,
-        mut rows: Vec<(u32, Operation<T>)>,
+        mut rows: Vec<(u32, u32, Operation<T>)>,
         weight: f64,
-    ) -> Result<Block<T>, Unexpandable> {
+    ) -> Result<(Block<T>, Vec<u32>), Unexpandable> {
         rows.sort_by_key(|one| one.0);
         let single = |name: Name<T>| match name {
             Name::Virtual(one) if T::is_single(self.function.class(one)) => None,
@@ -424,11 +452,14 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             weight,
             ..Block::default()
         };
-        while let Some((cycle, _)) = rows.first() {
+        let mut stages = Vec::new();
+        while let Some((cycle, ..)) = rows.first() {
             let cycle = *cycle;
-            let mut row: Vec<Operation<T>> = Vec::new();
+            let (mut row, mut of): (Vec<Operation<T>>, Vec<u32>) = Default::default();
             while rows.first().is_some_and(|one| one.0 == cycle) {
-                row.push(rows.remove(0).1);
+                let (_, stage, operation) = rows.remove(0);
+                row.push(operation);
+                of.push(stage);
             }
             while !row.is_empty() {
                 let first = (0..row.len()).find(|&at| {
@@ -447,9 +478,10 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
                 let first = first.ok_or(Unexpandable::Exchange)?;
                 out.operations.push(row.remove(first));
                 out.cycles.push(cycle);
+                stages.push(of.remove(first));
             }
         }
-        Ok(out)
+        Ok((out, stages))
     }
 
     fn blocks(self, count: Virtual) -> Result<Pieces<T>, Unexpandable> {
@@ -486,38 +518,39 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
                 .operations
                 .push(T::assign(class, self.name(value, -1), value));
         }
-        let mut begun: Vec<(u32, Operation<T>)> = Vec::new();
+        let mut begun: Vec<(u32, u32, Operation<T>)> = Vec::new();
         for iteration in 0..ahead {
             for number in numbers.clone() {
                 let at = iteration * interval + start(number);
                 if at < ahead * interval {
-                    begun.push((at as u32, self.instance(number, iteration)));
+                    begun.push((at as u32, 0, self.instance(number, iteration)));
                 }
             }
         }
-        let mut around: Vec<(u32, Operation<T>)> = Vec::new();
+        let mut around: Vec<(u32, u32, Operation<T>)> = Vec::new();
         for copy in 0..copies {
             for number in numbers.clone() {
                 let (stage, row) = (start(number) / interval, start(number) % interval);
                 let at = copy * interval + row;
-                around.push((at as u32, self.instance(number, ahead + copy - stage)));
+                let instance = self.instance(number, ahead + copy - stage);
+                around.push((at as u32, stage as u32, instance));
             }
         }
-        let mut ended: Vec<(u32, Operation<T>)> = Vec::new();
+        let mut ended: Vec<(u32, u32, Operation<T>)> = Vec::new();
         // As many iterations have begun as in front of the kernel, by names.
         for iteration in 0..ahead {
             for number in numbers.clone() {
                 let at = iteration * interval + start(number) - ahead * interval;
                 if at >= 0 {
-                    ended.push((at as u32, self.instance(number, iteration)));
+                    ended.push((at as u32, 0, self.instance(number, iteration)));
                 }
             }
         }
-        let prologue = self.block_of(begun, weight / 8.0)?;
-        let mut kernel = self.block_of(around, weight)?;
+        let (prologue, _) = self.block_of(begun, weight / 8.0)?;
+        let (mut kernel, stages_of) = self.block_of(around, weight)?;
         kernel.operations.push(T::loop_back(self.block + 2));
         kernel.cycles.push(plan.copies * ii - 1);
-        let epilogue = self.block_of(ended, weight / 8.0)?;
+        let (epilogue, _) = self.block_of(ended, weight / 8.0)?;
         let mut behind = epilogue;
         // The epilogue is no part of the schedule any more where it hands over.
         behind.cycles.clear();
@@ -540,6 +573,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             kernel,
             epilogue: behind,
             finished,
+            stages: stages_of,
             names: self.names,
         })
     }

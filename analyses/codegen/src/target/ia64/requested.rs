@@ -10,6 +10,7 @@
 //! the kernel that finishes its iterations) and `none`. A word that is none of them asks for
 //! nothing. Operations that were moved or merged keep the place where they were written: a loop is that in front of most.
 
+use crate::origin::around;
 use crate::target::ia64::pipeline::{Disambiguation, Epilogue, Method, Options, Request};
 use ir::{Loc, SourceLoop};
 
@@ -117,21 +118,6 @@ pub(super) fn request(
     })
 }
 
-/// The loop whose head is the last in front of most of the places.
-fn around<'l>(loops: &'l [SourceLoop], places: &[Loc]) -> Option<&'l SourceLoop> {
-    let mut votes = vec![0u32; loops.len()];
-    for place in places {
-        let heads = loops.iter().enumerate().filter(|(_, one)| {
-            one.loc.site == place.site && one.loc.span.start <= place.span.start
-        });
-        if let Some((at, _)) = heads.max_by_key(|(_, one)| one.loc.span.start) {
-            votes[at] += 1;
-        }
-    }
-    let most = (0..loops.len()).max_by_key(|&at| (votes[at], loops[at].loc.span.start))?;
-    (votes[most] > 0).then(|| &loops[most])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,15 +136,6 @@ mod tests {
             pipeline: word.map(Into::into),
             independent: false,
         }
-    }
-
-    #[test]
-    fn a_loop_is_that_in_front_of_most_operations() {
-        let loops = [of(10, None), of(40, Some("or_andcm")), of(80, None)];
-        // One operation was moved up.
-        let found = around(&loops, &[at(12), at(44), at(50)]).expect("a loop");
-        assert_eq!(found.loc, at(40));
-        assert_eq!(around(&loops, &[at(2)]), None);
     }
 
     #[test]

@@ -61,7 +61,7 @@ enum Limit {
 
 /// A loop's counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Counting {
+pub(super) struct Counting {
     counter: Virtual,
     step: i64,
     relation: Relation,
@@ -171,7 +171,7 @@ fn enter(function: &mut Function, region: &Region) -> Option<u32> {
     Some(at)
 }
 
-fn counting(function: &Function, region: &Region, last: u32) -> Option<Counting> {
+pub(super) fn counting(function: &Function, region: &Region, last: u32) -> Option<Counting> {
     let operations = &function.blocks[last as usize].operations;
     let back = operations.last()?;
     let goes_back = back.sources == [Operand::Block(region.header)];

@@ -93,7 +93,12 @@ fn object(symbol: &SymbolData, big_endian: bool) -> Result<String, Refusal> {
     let mut at = 0;
     for address in &definition.addresses {
         let offset = address.offset as usize;
-        numbers(bytes.get(at..offset).unwrap_or_default(), width, big_endian, &mut out);
+        numbers(
+            bytes.get(at..offset).unwrap_or_default(),
+            width,
+            big_endian,
+            &mut out,
+        );
         // Bytes that are no number's: of zeros at the end of the object.
         skip((offset).saturating_sub(bytes.len().max(at)), &mut out);
         let target = symbols::plain(&address.symbol);
@@ -103,8 +108,16 @@ fn object(symbol: &SymbolData, big_endian: bool) -> Result<String, Refusal> {
         };
         at = offset + ADDRESS as usize;
     }
-    numbers(bytes.get(at..).unwrap_or_default(), width, big_endian, &mut out);
-    skip((size as usize).saturating_sub(bytes.len().max(at)), &mut out);
+    numbers(
+        bytes.get(at..).unwrap_or_default(),
+        width,
+        big_endian,
+        &mut out,
+    );
+    skip(
+        (size as usize).saturating_sub(bytes.len().max(at)),
+        &mut out,
+    );
     out.push_str("    ENDSEC\n");
     Ok(out)
 }

@@ -10,13 +10,15 @@
 //!
 //! Source: the conventions of Freescale's *SC100 Application Binary Interface*, in excerpts.
 
-pub use super::loops::{LoopReport, Unpipelined};
+pub use super::bounds::{CriticalLink, LoopBounds};
+pub use super::loops::{LoopReport, Reason, Remedy, Unpipelined};
+pub use super::spilled::{SpillCost, SpilledValue};
 
 use super::code::{Allocation, Function, Name, Operand, Operation};
 use super::frame::Frame;
 use super::machine::{Limits, locate};
 use super::print::Printer;
-use super::{counted, data, division, loops, select, symbols};
+use super::{bounds, counted, data, division, loops, select, spilled, symbols};
 use crate::allocate::{self, Reduction, Traffic};
 use crate::legalize::{Words, legalize};
 use crate::machine::sets::Sets;
@@ -78,12 +80,31 @@ pub struct Report {
     /// Sets of an execution, by the estimated executions of blocks.
     pub cycles: f64,
     pub loops: Vec<LoopReport>,
+    /// The values that the code stores into the frame for want of registers, or loads from there.
+    pub spills: Vec<SpilledValue>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Emitted {
     pub text: String,
     pub functions: Vec<Report>,
+    /// The lines of the text that hold instructions, ascending.
+    pub lines: Vec<Line>,
+}
+
+/// A line with an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// From 0.
+    pub line: u32,
+    /// An index into `Emitted::functions`.
+    pub function: u32,
+    /// `Loc::NONE` of what saves and restores registers.
+    pub loc: ir::Loc,
+    /// The set of its block, from 0.
+    pub cycle: u32,
+    /// The loop that it is the kernel of, an index into the function's loops, and its stage there.
+    pub kernel: Option<(u32, u32)>,
 }
 
 /// The assembly of a verified module.
@@ -160,8 +181,16 @@ pub fn emit_items(
         .collect();
     let lowered = || chosen.iter().filter_map(|made| made.lowered.as_ref());
     let mut text = String::from("    SECTION .text LOCAL\n");
-    for lowered in lowered() {
-        lowered.print(&mut text);
+    let mut lines = Vec::new();
+    for (number, lowered) in (0..).zip(lowered()) {
+        let mut listing = Listing {
+            function: number,
+            line: text.matches('\n').count() as u32,
+            read: text.len(),
+            text: &mut text,
+            lines: &mut lines,
+        };
+        lowered.print(&mut listing);
     }
     let blocks = lowered().flat_map(|lowered| &lowered.function.blocks);
     let operations = blocks.flat_map(|block| &block.operations);
@@ -179,9 +208,14 @@ pub fn emit_items(
             transfers: [lowered.given, lowered.allocation.traffic],
             cycles: cycles(&lowered.function, &lowered.allocation),
             loops: lowered.loops.clone(),
+            spills: lowered.spills.clone(),
         });
-    let functions = functions.collect();
-    (refused, Emitted { text, functions })
+    let emitted = Emitted {
+        functions: functions.collect(),
+        text,
+        lines,
+    };
+    (refused, emitted)
 }
 
 /// The routines that functions of a module call, which stand behind its `own` ones, go with them.
@@ -218,6 +252,41 @@ struct Lowered {
     /// The transfers that the allocator asked for.
     given: Traffic,
     loops: Vec<LoopReport>,
+    spills: Vec<SpilledValue>,
+}
+
+/// The text of functions so far, with the places of its lines.
+struct Listing<'t> {
+    function: u32,
+    text: &'t mut String,
+    lines: &'t mut Vec<Line>,
+    /// Bytes of the text whose lines are counted, and how many those are.
+    read: usize,
+    line: u32,
+}
+
+impl Listing<'_> {
+    /// Writes a set; `kernel` gives the loop and the stage of an operation that is a part of a kernel.
+    fn set(
+        &mut self,
+        printer: &Printer<'_>,
+        operations: &[&Operation],
+        cycle: u32,
+        kernel: &dyn Fn(&Operation) -> Option<(u32, u32)>,
+    ) {
+        self.line += self.text[self.read..].matches('\n').count() as u32;
+        self.read = self.text.len();
+        let order = printer.set(operations, self.text);
+        let first = self.line + u32::from(order.len() > 1);
+        self.lines
+            .extend((first..).zip(order).map(|(line, operation)| Line {
+                line,
+                function: self.function,
+                loc: operation.loc,
+                cycle,
+                kernel: kernel(operation),
+            }));
+    }
 }
 
 fn lowered(
@@ -234,6 +303,7 @@ fn lowered(
     allocate::simplify(&mut plain);
     counted::count(&mut plain);
     flag::number(&mut plain);
+    let examined = bounds::examine(&plain, &source, sets);
     let fewer = options.fewer;
     let limits = |spills| Limits { spills, fewer };
     let mut function = plain.clone();
@@ -246,7 +316,9 @@ fn lowered(
         // What overlaps iterations is not worth a spill.
         function = plain;
         for (report, plain) in reports.iter_mut().zip(loops::plain(&function, None)) {
-            let refused = report.refused.unwrap_or(Unpipelined::Registers);
+            let interval = report.interval;
+            let refused = report.refused;
+            let refused = refused.unwrap_or(Unpipelined::Registers { interval });
             *report = plain;
             report.refused = Some(refused);
         }
@@ -277,7 +349,9 @@ fn lowered(
             }
         }
     }
-    loops::measure(&function, &mut reports);
+    loops::measure(&function, &mut reports, sets);
+    let loops = loops::reported(examined, reports, &function, sets);
+    let spills = spilled::spilled(&function, &allocation, &source, sets);
     Ok(Lowered {
         name: names[number].clone(),
         internal: source.internal,
@@ -285,7 +359,8 @@ fn lowered(
         function,
         allocation,
         given,
-        loops: reports,
+        loops,
+        spills,
     })
 }
 
@@ -343,7 +418,7 @@ fn packed(function: &mut Function, allocation: &Allocation, sets: &Sets) {
 }
 
 impl Lowered {
-    fn print(&self, out: &mut String) {
+    fn print(&self, listing: &mut Listing<'_>) {
         let frame = Frame::of(&self.function, &self.allocation);
         let own = symbols::plain(&self.name);
         let printer = Printer {
@@ -352,23 +427,24 @@ impl Lowered {
             name: own.strip_prefix('_').unwrap_or(&own),
         };
         if !self.internal {
-            let _ = writeln!(out, "    GLOBAL {own}");
+            let _ = writeln!(listing.text, "    GLOBAL {own}");
         }
-        let _ = writeln!(out, "    ALIGN 16\n{own}");
-        let several = |sets: &[Vec<Operation>], out: &mut String| {
-            for set in sets {
+        let _ = writeln!(listing.text, "    ALIGN 16\n{own}");
+        let several = |sets: &[Vec<Operation>], listing: &mut Listing<'_>| {
+            for (cycle, set) in (0..).zip(sets) {
                 let set: Vec<&Operation> = set.iter().collect();
-                printer.set(&set, out);
+                listing.set(&printer, &set, cycle, &|_| None);
             }
         };
-        several(&frame.prologue(), out);
+        several(&frame.prologue(), listing);
         let arrivals: Vec<Vec<Operation>> = self
             .allocation
             .arrivals
             .iter()
             .map(|one| vec![one.clone()])
             .collect();
-        several(&arrivals, out);
+        several(&arrivals, listing);
+        let kernels = self.kernels();
         for (number, block) in self.function.blocks.iter().enumerate() {
             let is_loop = block
                 .operations
@@ -378,19 +454,25 @@ impl Lowered {
             // A loop begins where no fetch ends within its first set.
             let number = number as u32;
             if is_loop || self.is_jumped_back_to(number) {
-                out.push_str("    FALIGN\n");
+                listing.text.push_str("    FALIGN\n");
             }
             if is_loop {
-                let _ = writeln!(out, "    LOOPSTART{index}");
+                let _ = writeln!(listing.text, "    LOOPSTART{index}");
             }
-            let _ = writeln!(out, "{}", printer.label(number));
-            self.block(block, &printer, &frame, out);
+            let _ = writeln!(listing.text, "{}", printer.label(number));
+            let kernel = kernels.iter().find(|(at, _)| *at == number);
+            self.block(
+                block,
+                kernel.map(|(_, own)| *own),
+                (&printer, &frame),
+                listing,
+            );
             if is_loop {
-                let _ = writeln!(out, "    LOOPEND{index}");
+                let _ = writeln!(listing.text, "    LOOPEND{index}");
             }
             // What goes on into the next block waits for the last moves of this one.
             if self.ends_late(block) {
-                out.push_str("    nop\n");
+                listing.text.push_str("    nop\n");
             }
         }
     }
@@ -427,10 +509,38 @@ impl Lowered {
         storage.any(|at| Sc140::is_late(operation, at))
     }
 
-    fn block(&self, block: &Block, printer: &Printer<'_>, frame: &Frame, out: &mut String) {
+    /// The blocks that are kernels, with their loops.
+    fn kernels(&self) -> Vec<(u32, u32)> {
+        let mut blocks = loops::counted(&self.function).into_iter();
+        let mut out = Vec::new();
+        for (number, report) in (0..).zip(&self.loops).filter(|(_, report)| report.counted) {
+            let own = blocks.next();
+            if report.is_pipelined() {
+                out.extend(own.map(|own| (own, number)));
+                blocks.next();
+            }
+        }
+        out
+    }
+
+    fn block(
+        &self,
+        block: &Block,
+        kernel: Option<u32>,
+        (printer, frame): (&Printer<'_>, &Frame),
+        listing: &mut Listing<'_>,
+    ) {
         let Some(&last) = block.cycles.last() else {
             return;
         };
+        let stage = |operation: &Operation| {
+            let own = kernel?;
+            let mut all = block.operations.iter();
+            let at = all.position(|known| std::ptr::eq(known, operation))?;
+            let stages = &self.loops[own as usize].kernel_stages;
+            Some((own, *stages.get(at)?))
+        };
+        let none = |_: &Operation| None;
         let mut enabled = None;
         for cycle in 0..=last {
             let rows = block.operations.iter().zip(&block.cycles);
@@ -446,13 +556,13 @@ impl Lowered {
                     let (back, rest): (Vec<&Operation>, Vec<&Operation>) =
                         set.iter().partition(returns);
                     if !rest.is_empty() {
-                        printer.set(&rest, out);
+                        listing.set(printer, &rest, cycle, &none);
                     }
                     for set in &epilogue {
                         let set: Vec<&Operation> = set.iter().collect();
-                        printer.set(&set, out);
+                        listing.set(printer, &set, cycle, &none);
                     }
-                    printer.set(&back, out);
+                    listing.set(printer, &back, cycle, &none);
                     continue;
                 }
             }
@@ -465,12 +575,12 @@ impl Lowered {
             if set.iter().any(enables) {
                 enabled = Some(cycle);
             }
-            printer.set(&set, out);
+            listing.set(printer, &set, cycle, &stage);
         }
         // A loop begins some sets behind what enables it.
         if let Some(cycle) = enabled {
             let missing = (cycle + loops::GAP).saturating_sub(last);
-            (0..missing).for_each(|_| out.push_str("    nop\n"));
+            (0..missing).for_each(|_| listing.text.push_str("    nop\n"));
         }
         debug_assert!(block.operations.len() == block.cycles.len());
     }

@@ -5,30 +5,67 @@
 //! dosetup3 L; doen3 d4     three or more
 //! ```
 
-use super::code::{Function, Operand, operation};
+use super::bounds::{Examined, LoopBounds};
+use super::code::{Function, Operand, Operation, is_move, operation};
 use super::select::setup;
+use crate::machine::schema::SetKey;
 use crate::machine::sets::Sets;
+use crate::mir::Block;
 use crate::pipeline::expand::Unexpandable;
 use crate::pipeline::{self, expand};
+use crate::predicate::loops::innermost;
 use isa::Branch;
-use isa::sc140::Opcode;
+use isa::sc140::{Opcode, Sc140};
 
 /// The most sets of a short loop.
 pub(super) const SHORT: u32 = 2;
 /// Sets between what enables a loop and its first set.
 pub(super) const GAP: u32 = 2;
 
-/// A loop of the hardware, as it was made.
+/// An innermost loop, as it was made.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoopReport {
+    /// Its first operation.
     pub loc: ir::Loc,
-    /// Cycles from the start of an iteration to that of the next: its sets, where they do not overlap.
+    /// Its head in the source, where that is known.
+    pub head: ir::Loc,
+    /// The hardware counts its iterations.
+    pub counted: bool,
+    /// Cycles from the start of an iteration to that of the next: its sets, where they do not overlap, with the jump back
+    /// where the hardware does not count; of a loop of several blocks those of all of them, at most.
     pub interval: u32,
+    /// Cycles of an iteration that overlaps with no other; the same, where none does.
+    pub unpipelined: u32,
     /// Iterations that are under way at once, and those that the kernel holds; 1 of a loop that is not pipelined.
     pub stages: u32,
     pub copies: u32,
+    /// `None`: a loop of several blocks.
+    pub bounds: Option<LoopBounds>,
     /// The reason why it is not pipelined, where that was asked for.
     pub refused: Option<Unpipelined>,
+    /// What else holds it back.
+    pub reasons: Vec<Reason>,
+    /// The stage of each operation of the kernel; empty without one.
+    pub kernel_stages: Vec<u32>,
+}
+
+impl Default for LoopReport {
+    /// A loop of which nothing is known but that its iterations follow each other.
+    fn default() -> LoopReport {
+        LoopReport {
+            loc: ir::Loc::NONE,
+            head: ir::Loc::NONE,
+            counted: true,
+            interval: 0,
+            unpipelined: 0,
+            stages: 1,
+            copies: 1,
+            bounds: None,
+            refused: None,
+            reasons: Vec::new(),
+            kernel_stages: Vec::new(),
+        }
+    }
 }
 
 /// The reason why the iterations of a loop do not overlap.
@@ -36,22 +73,173 @@ pub struct LoopReport {
 pub enum Unpipelined {
     #[error(transparent)]
     Schedule(#[from] Unexpandable),
-    #[error("overlapping iterations need more registers than there are")]
-    Registers,
+    /// With registers for all, an iteration would begin every so many cycles.
+    #[error(
+        "overlapping iterations, one every {interval} cycles, need more registers than there are"
+    )]
+    Registers { interval: u32 },
+}
+
+/// The reason that holds a loop back before anything is scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// A call, which uses the hardware's counters.
+    Calls(ir::Loc),
+    /// Control leaves it in the middle.
+    LeavesEarly(ir::Loc),
+    /// The number of iterations is not known in front of it.
+    TripCount,
+    /// Its branches do not become conditions.
+    Branches,
+    /// Accesses that may meet hold the interval above this bound.
+    MayMeet {
+        store: ir::Loc,
+        other: ir::Loc,
+        bound: u32,
+    },
+}
+
+/// The change of the source that takes a reason away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Remedy {
+    /// `restrict` on the pointers: no other pointer leads to what is stored.
+    Restrict,
+    /// The callee's text in the place of the call.
+    Inline,
+    /// A counter that moves by a constant to a limit that stays.
+    Count,
+    /// The part behind the exit in a loop of its own.
+    Split,
+    /// Choices without branches: conditional expressions, minimum, maximum.
+    Choose,
+    /// Fewer values that live through an iteration.
+    FewerValues,
+}
+
+impl Reason {
+    #[must_use]
+    pub const fn remedy(self) -> Remedy {
+        match self {
+            Reason::Calls(_) => Remedy::Inline,
+            Reason::LeavesEarly(_) => Remedy::Split,
+            Reason::TripCount => Remedy::Count,
+            Reason::Branches => Remedy::Choose,
+            Reason::MayMeet { .. } => Remedy::Restrict,
+        }
+    }
+    /// The places in the source that it is about.
+    #[must_use]
+    pub fn places(self) -> Vec<ir::Loc> {
+        match self {
+            Reason::Calls(loc) | Reason::LeavesEarly(loc) => vec![loc],
+            Reason::MayMeet { store, other, .. } => vec![store, other],
+            Reason::TripCount | Reason::Branches => Vec::new(),
+        }
+    }
+}
+
+impl Unpipelined {
+    #[must_use]
+    pub const fn remedy(self) -> Option<Remedy> {
+        match self {
+            Unpipelined::Registers { .. } => Some(Remedy::FewerValues),
+            Unpipelined::Schedule(_) => None,
+        }
+    }
 }
 
 impl LoopReport {
+    /// Returns true if its iterations overlap.
+    #[must_use]
+    pub const fn is_pipelined(&self) -> bool {
+        self.stages > 1
+    }
+
     /// The report of a loop whose iterations follow each other.
     fn plain(function: &Function, block: u32, refused: Option<Unpipelined>) -> LoopReport {
         let operations = &function.blocks[block as usize].operations;
         LoopReport {
             loc: operations.first().map_or(ir::Loc::NONE, |first| first.loc),
-            interval: 0,
-            stages: 1,
-            copies: 1,
             refused,
+            ..LoopReport::default()
         }
     }
+}
+
+/// Reports on all innermost loops, those of the hardware among them, in the order of the code as it was examined, with
+/// cycles of the finished one.
+pub(super) fn reported(
+    examined: Vec<Examined>,
+    counted: Vec<LoopReport>,
+    function: &Function,
+    sets: &Sets,
+) -> Vec<LoopReport> {
+    let mut counted = counted.into_iter();
+    // A pipelined loop has further blocks in front of it.
+    let mut inserted = 0;
+    let each = examined.into_iter().map(|found| {
+        let header = found.header + inserted;
+        let Examined { report, .. } = found;
+        match report.counted {
+            true => {
+                let Some(made) = counted.next() else {
+                    debug_assert!(false, "each loop of the hardware has a report");
+                    return report;
+                };
+                inserted += if made.is_pipelined() {
+                    expand::INSERTED
+                } else {
+                    0
+                };
+                LoopReport {
+                    loc: report.loc,
+                    head: report.head,
+                    bounds: report.bounds,
+                    reasons: report.reasons,
+                    ..made
+                }
+            }
+            false => {
+                let cycles = cycles_around(function, header, sets);
+                LoopReport {
+                    interval: cycles,
+                    unpipelined: cycles,
+                    ..report
+                }
+            }
+        }
+    });
+    each.collect()
+}
+
+/// Cycles of the blocks of a loop that jumps back, the jump included.
+fn cycles_around(function: &Function, header: u32, sets: &Sets) -> u32 {
+    let regions = innermost(function);
+    let Some(region) = regions.iter().find(|region| region.header == header) else {
+        return 0;
+    };
+    let blocks = region.blocks.iter();
+    let blocks = blocks.map(|&block| block_cycles(&function.blocks[block as usize], sets));
+    blocks.sum::<u32>() + sets.of(SetKey::FlowTaken).saturating_sub(1)
+}
+
+/// Cycles of the sets of a block, without what a change of flow takes besides.
+pub(super) fn block_cycles(block: &Block<Sc140>, sets: &Sets) -> u32 {
+    let Some(&last) = block.cycles.last() else {
+        return 0;
+    };
+    let calculated = |operation: &Operation| {
+        let mut operands = operation.targets.iter().chain(&operation.sources);
+        operands.any(|operand| matches!(operand, Operand::Frame(_)))
+            && is_move(operation.mnemonic.opcode)
+    };
+    let mut late: Vec<u32> = (block.operations.iter().zip(&block.cycles))
+        .filter(|(operation, _)| calculated(operation))
+        .map(|(_, at)| *at)
+        .collect();
+    late.dedup();
+    let more = sets.of(SetKey::Precalculated).saturating_sub(1);
+    last + 1 + late.len() as u32 * more
 }
 
 /// Blocks that are loops of the hardware.
@@ -76,16 +264,18 @@ pub(super) fn plain(function: &Function, refused: Option<Unpipelined>) -> Vec<Lo
 }
 
 /// Completes the reports, which are in the order of the loops, once the sets of all loops are known.
-pub(super) fn measure(function: &Function, reports: &mut [LoopReport]) {
+pub(super) fn measure(function: &Function, reports: &mut [LoopReport], sets: &Sets) {
     let mut blocks = counted(function).into_iter();
     for report in reports {
         let own = blocks.next();
         if report.stages > 1 {
             // The kernel, and behind it what is left of the loop.
-            blocks.next();
+            if let Some(rest) = blocks.next() {
+                report.unpipelined = block_cycles(&function.blocks[rest as usize], sets);
+            }
         } else if let Some(own) = own {
-            let cycles = &function.blocks[own as usize].cycles;
-            report.interval = cycles.last().map_or(0, |last| last + 1);
+            report.interval = block_cycles(&function.blocks[own as usize], sets);
+            report.unpipelined = report.interval;
         }
     }
     debug_assert_eq!(blocks.next(), None, "each loop has a report");
@@ -115,6 +305,7 @@ pub(super) fn pipeline(function: &mut Function, sets: &Sets) -> Vec<LoopReport> 
                 enable(function, epilogue, made.rest);
                 (report.interval, report.stages) = (made.ii, made.stages);
                 report.copies = made.copies;
+                report.kernel_stages = made.kernel_stages;
             }
             Err(reason) => report.refused = Some(reason.into()),
         }

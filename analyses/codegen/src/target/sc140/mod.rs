@@ -1,6 +1,7 @@
 //! StarCore SC140: its assembly as instructions of the table, the rules of its execution sets and their places among the
 //! fetches, what fits one set, pieces of code in fewer sets, and code of C functions.
 
+pub mod bounds;
 pub mod capacity;
 pub mod check;
 pub mod code;
@@ -20,5 +21,6 @@ mod print;
 pub mod read;
 pub mod repack;
 mod select;
+pub mod spilled;
 mod symbols;
 mod written;

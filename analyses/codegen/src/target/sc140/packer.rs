@@ -310,6 +310,25 @@ pub enum Resource {
     Truth,
 }
 
+/// The demand of some instructions on a resource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ResourceBound {
+    pub resource: Resource,
+    /// Instructions, or words.
+    pub wanted: u32,
+    /// Those of one set.
+    pub limit: u32,
+}
+
+impl ResourceBound {
+    /// The least number of sets.
+    #[must_use]
+    pub const fn sets(&self) -> u32 {
+        let limit = if self.limit == 0 { 1 } else { self.limit };
+        self.wanted.div_ceil(limit)
+    }
+}
+
 /// The demands of the operations of a block or a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packing {
@@ -337,9 +356,16 @@ impl Packing {
         &self.asked[operation as usize]
     }
 
-    /// The least number of sets that each resource asks for, whatever the order. Words are those without prefixes.
+    /// The least number of sets that each resource asks for, whatever the order.
     #[must_use]
     pub fn bounds(&self) -> [(Resource, u32); 7] {
+        let sets = |bound: ResourceBound| (bound.resource, bound.sets());
+        self.demand().map(sets)
+    }
+
+    /// The sum that is asked of each resource. Words are those without prefixes.
+    #[must_use]
+    pub fn demand(&self) -> [ResourceBound; 7] {
         let count = |wanted: &dyn Fn(&Asked) -> bool| {
             self.asked.iter().filter(|asked| wanted(asked)).count() as u32
         };
@@ -375,7 +401,11 @@ impl Packing {
             (Resource::Flow, count(&|asked| asked.flows), 1),
             (Resource::Truth, count(&tests), 1),
         ];
-        all.map(|(resource, wanted, limit)| (resource, wanted.div_ceil(limit.max(1))))
+        all.map(|(resource, wanted, limit)| ResourceBound {
+            resource,
+            wanted,
+            limit,
+        })
     }
 
     /// The order in which instructions of one set are written: a group under a condition in front of the other, and what

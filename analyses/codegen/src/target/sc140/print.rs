@@ -61,14 +61,19 @@ impl Printer<'_> {
         }
     }
 
-    /// A set: one line, or lines between brackets. An empty one is a `nop`.
-    pub(super) fn set(&self, operations: &[&Operation], out: &mut String) {
+    /// A set: one line, or lines between brackets. An empty one is a `nop`. Returns the operations that have a line of
+    /// their own, in that order; the first one's is the first of the set, or the second, behind a bracket.
+    pub(super) fn set<'o>(
+        &self,
+        operations: &[&'o Operation],
+        out: &mut String,
+    ) -> Vec<&'o Operation> {
         let group = |operation: &&Operation| match operation.mnemonic.condition {
             Condition::True => 0,
             Condition::False => 1,
             Condition::Always => 2,
         };
-        let mut order: Vec<&Operation> = operations
+        let mut order: Vec<&'o Operation> = operations
             .iter()
             .copied()
             .filter(|one| !matches!(one.mnemonic.opcode, Opcode::Lpmarka | Opcode::Lpmarkb))
@@ -79,7 +84,7 @@ impl Printer<'_> {
             .any(|one| one.mnemonic.condition != Condition::Always);
         let mut last = None;
         let mut lines = Vec::new();
-        for operation in order {
+        for operation in &order {
             let condition = operation.mnemonic.condition;
             let new = mixed && last.replace(condition) != Some(condition);
             let prefix = if new {
@@ -102,5 +107,6 @@ impl Printer<'_> {
                 out.push_str(" ]\n");
             }
         }
+        order
     }
 }

@@ -1,0 +1,246 @@
+//! Reports on SC140 code of C: bounds of loops with their causes, values in the frame with their names, lines with their
+//! places.
+#![allow(clippy::disallowed_methods)]
+
+#[path = "support/sc140.rs"]
+mod sc140;
+
+use ir::Loc;
+use lockstep_codegen::isa::sc140::File;
+use lockstep_codegen::machine;
+use lockstep_codegen::target::sc140::emit::{
+    Emitted, LoopBounds, LoopReport, Options, Reason, Remedy, SpilledValue, Unpipelined, emit,
+};
+use lockstep_codegen::target::sc140::packer::Resource;
+use sc140::module_of;
+
+fn emitted(text: &str, name: &str, fewer: usize) -> Emitted {
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let options = Options {
+        fewer,
+        ..Options::default()
+    };
+    let module = module_of(text, name);
+    emit(&module, sets, &options).unwrap_or_else(|reasons| panic!("{reasons:?}"))
+}
+
+fn only(text: &str, name: &str) -> LoopReport {
+    let mut made = emitted(text, name, 0);
+    assert_eq!(made.functions[0].loops.len(), 1, "{}", made.text);
+    made.functions[0].loops.remove(0)
+}
+
+/// The text at a place of the function that these words begin.
+fn written<'t>(text: &'t str, function: &str, loc: Loc) -> &'t str {
+    let own = &text[text.find(function).expect("the function")..];
+    own[loc.span.start as usize..loc.span.end as usize].trim_end()
+}
+
+const DOT: &str = "typedef short Word16;\ntypedef int Word32;\nWord32 L_mac(Word32, Word16, Word16);\nint dot(const short *restrict x, const short *restrict y, int n) {\n    int s = 0;\n    for (int i = 0; i < n; i++) s = L_mac(s, x[i], y[i]);\n    return s;\n}\n";
+
+#[test]
+fn the_units_that_bound_a_loop_are_counted() {
+    let report = only(DOT, "dot");
+    let bounds = report.bounds.clone().expect("bounds");
+    assert_eq!(
+        written(DOT, "int dot", report.head),
+        "for (int i = 0; i < n; i++)"
+    );
+    assert_eq!(
+        (report.interval, bounds.res_mii(), bounds.rec_mii),
+        (1, 1, 1)
+    );
+    let wanted = |resource| {
+        let found = bounds.units.iter().find(|bound| bound.resource == resource);
+        found.map(|bound| (bound.wanted, bound.limit))
+    };
+    assert_eq!(bounds.resource(), Some(Resource::AddressUnits));
+    assert_eq!(wanted(Resource::AddressUnits), Some((2, 2)));
+    assert_eq!(wanted(Resource::DataUnits), Some((1, 4)));
+    // The sum waits for itself.
+    let names: Vec<&str> = bounds.critical[0]
+        .variables
+        .iter()
+        .map(|one| one.as_str())
+        .collect();
+    assert_eq!((bounds.critical.len(), names), (1, vec!["s"]));
+    assert!(report.reasons.is_empty() && report.is_pipelined());
+    assert!(report.unpipelined > report.interval);
+}
+
+#[test]
+fn a_recurrence_leads_through_the_variables_of_the_source() {
+    let text = "typedef short Word16;\ntypedef int Word32;\nWord32 L_mac(Word32, Word16, Word16);\nWord16 round(Word32);\nvoid iir(const short *restrict x, short *restrict y, int n, short a) {\n    short last = 0;\n    for (int i = 0; i < n; i++) {\n        last = round(L_mac(x[i] << 15, last, a));\n        y[i] = last;\n    }\n}\n";
+    let bounds = only(text, "iir").bounds.expect("bounds");
+    let names: Vec<&str> = bounds
+        .critical
+        .iter()
+        .flat_map(|link| &link.variables)
+        .map(|one| one.as_str())
+        .collect();
+    assert!(names.contains(&"last"), "{bounds:?}");
+    let sum: i32 = bounds.critical.iter().map(|link| link.latency).sum();
+    let distance: u32 = bounds.critical.iter().map(|link| link.distance).sum();
+    assert_eq!((bounds.rec_mii, distance), (sum as u32, 1));
+    assert!(
+        bounds
+            .critical
+            .iter()
+            .any(|link| written(text, "void iir", link.loc).starts_with("round("))
+    );
+}
+
+#[test]
+fn what_keeps_a_loop_from_the_hardware_is_said_with_its_place() {
+    let text = "int first(const short *x, int n, short v) {\n    for (int i = 0; i < n; i++) if (x[i] == v) return i;\n    return -1;\n}\nint g(int);\nint calls(const int *x, int n) {\n    int s = 0;\n    for (int i = 0; i < n; i++) s += g(x[i]);\n    return s;\n}\nint end(const short *x) {\n    int i = 0;\n    while (x[i]) i++;\n    return i;\n}\n";
+    let first = only(text, "first");
+    let [Reason::LeavesEarly(_)] = first.reasons[..] else {
+        panic!("{first:?}");
+    };
+    assert_eq!(first.reasons[0].remedy(), Remedy::Split);
+    let calls = only(text, "calls");
+    let [Reason::Calls(loc)] = calls.reasons[..] else {
+        panic!("{calls:?}");
+    };
+    assert_eq!(written(text, "int calls", loc), "g(x[i])");
+    let end = only(text, "end");
+    assert_eq!(end.reasons, [Reason::TripCount]);
+    for report in [&first, &calls, &end] {
+        assert!(!report.counted && !report.is_pipelined());
+        // At least the branch back.
+        assert!(report.interval > 4, "{report:?}");
+    }
+    assert!(
+        end.bounds.is_some() && first.bounds.is_none(),
+        "of one block alone"
+    );
+}
+
+#[test]
+fn accesses_that_may_meet_are_named_with_what_restrict_would_give() {
+    let body = "{\n    for (int i = 0; i < n; i++) y[i] = (x[i] ^ 3) - x[i];\n}\n";
+    let with = |words: &str| {
+        format!(
+            "short add(short, short);\nshort shl(short, short);\nvoid f(short *{words} y, const short *{words} x, int n) {body}"
+        )
+    };
+    let text = with("");
+    let report = only(&text, "f");
+    let [
+        Reason::MayMeet {
+            store,
+            other,
+            bound,
+        },
+    ] = report.reasons[..]
+    else {
+        panic!("{report:?}");
+    };
+    let places = [
+        written(&text, "void f", store),
+        written(&text, "void f", other),
+    ];
+    assert!(places.contains(&"x[i]"), "{places:?}");
+    assert_eq!(report.reasons[0].remedy(), Remedy::Restrict);
+    let apart = only(&with("restrict"), "f");
+    assert_eq!(apart.reasons, []);
+    assert!(
+        apart.interval < report.interval,
+        "{} {}",
+        apart.interval,
+        report.interval
+    );
+    assert_eq!(apart.bounds.expect("bounds").min_ii(), bound);
+}
+
+const PRESSED: &str = "int f(const int *x, int a, int b, int c, int d, int e, int n) {\n    int p = a * b, q = b * c, r = c * d, s = d * e, t = 0;\n    for (int i = 0; i < n; i++) {\n        t += ((x[i] ^ p) & q) + ((x[i] ^ r) & s) + (a ^ t) + (b & t) + (c | t) + (d ^ i) + (e & i);\n    }\n    return t + p + q + r + s;\n}\n";
+
+#[test]
+fn values_in_the_frame_have_their_names_and_what_they_cost_a_round() {
+    let plenty = emitted(PRESSED, "f", 0);
+    assert_eq!(plenty.functions[0].spills, [], "{}", plenty.text);
+    let made = emitted(PRESSED, "f", 6);
+    let function = &made.functions[0];
+    let stored = |line: &&str| {
+        line.contains("move.l") && line.trim_end().ends_with(')') && line.contains(",(sp-")
+    };
+    let stores = made.text.lines().filter(stored).count();
+    let told: usize = function.spills.iter().map(|one| one.stores.len()).sum();
+    assert!(told > 0 && told <= stores, "{told} {stores}\n{}", made.text);
+    assert_eq!(
+        function.spills.len(),
+        function.spilled as usize,
+        "{}",
+        made.text
+    );
+    let mut names: Vec<&str> = function
+        .spills
+        .iter()
+        .filter_map(|one| one.name.as_deref())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    assert!(
+        names.len() >= 3,
+        "{names:?} {:?}\n{}",
+        function.spills,
+        made.text
+    );
+    for spilled in &function.spills {
+        assert_eq!(spilled.file, File::Data);
+        for cost in &spilled.loops {
+            assert_eq!(
+                written(PRESSED, "int f", cost.head),
+                "for (int i = 0; i < n; i++)"
+            );
+            assert!(cost.loads + cost.stores > 0);
+        }
+    }
+    let report = &function.loops[0];
+    let Some(Unpipelined::Registers { interval }) = report.refused else {
+        panic!("{report:?}");
+    };
+    let least = report.bounds.as_ref().map_or(0, LoopBounds::min_ii);
+    assert!(least > 1 && interval >= least, "{interval} {least}");
+    assert!(report.interval > interval && !report.is_pipelined());
+}
+
+#[test]
+fn accesses_that_units_have_no_room_for_cost_cycles() {
+    let text = "int f(const int *restrict x, int *restrict y, int a, int b, int c, int d, int e, int n) {\n    int g = a ^ b, h = c ^ d;\n    for (int i = 0; i < n; i++) {\n        int p = x[4 * i], q = x[4 * i + 1], r = x[4 * i + 2], s = x[4 * i + 3];\n        y[4 * i] = p ^ a; y[4 * i + 1] = q ^ b; y[4 * i + 2] = r ^ c; y[4 * i + 3] = s ^ d;\n        e ^= (p ^ g) | (q ^ h);\n    }\n    return e ^ g ^ h ^ a ^ b ^ c ^ d;\n}\n";
+    let made = emitted(text, "f", 6);
+    let function = &made.functions[0];
+    let cost = |own: &SpilledValue| own.loops.iter().map(|cost| cost.cycles).sum::<u32>();
+    let cycles: u32 = function.spills.iter().map(cost).sum();
+    assert!(cycles > 0, "{:?}\n{}", function.spills, made.text);
+    assert!(cycles < function.loops[0].interval);
+}
+
+#[test]
+fn lines_lead_to_the_source_and_to_their_stage() {
+    let made = emitted(DOT, "dot", 0);
+    let lines: Vec<&str> = made.text.lines().collect();
+    let mut stages = Vec::new();
+    for line in &made.lines {
+        let text = lines[line.line as usize];
+        assert!(
+            text.starts_with("    ") && !text.contains("ALIGN"),
+            "{text}"
+        );
+        if text.contains("mac ") {
+            assert_eq!(written(DOT, "int dot", line.loc), "L_mac(s, x[i], y[i])");
+        }
+        if let Some((number, stage)) = line.kernel {
+            assert_eq!(number, 0);
+            stages.push((text.split_whitespace().next().unwrap_or(""), stage));
+        }
+    }
+    stages.sort_unstable();
+    assert_eq!(stages, [("mac", 1), ("move.f", 0), ("move.f", 0)]);
+    assert!(
+        made.lines
+            .windows(2)
+            .all(|pair| pair[0].line < pair[1].line)
+    );
+}
