@@ -19,6 +19,8 @@ fn emitted(text: &str, name: &str, fewer: usize) -> Emitted {
     let sets = table.sets().expect("execution sets");
     let options = Options {
         fewer,
+        // What is left of spills depends on what else is free.
+        reduce_spills: false,
         ..Options::default()
     };
     let module = module_of(text, name);
