@@ -187,6 +187,11 @@ fn preprocess_options(db: &dyn Db, config: &AnalysisConfig, dialect: Dialect) ->
     if config.native_16bit && dialect == Dialect::Hlsl {
         options.defines.push("__HLSL_ENABLE_16_BIT=1".into());
     }
+    if config.long_32bit && dialect == Dialect::C {
+        // In front: what the settings define counts.
+        let model = Dialect::LONG_32_BIT.iter().map(|&define| define.into());
+        options.defines.splice(0..0, model);
+    }
     options
 }
 

@@ -121,6 +121,16 @@ void bytes_copy(unsigned char *to, const unsigned char *from, u32 count) {
   for (at = 0; at < count; at++) to[at] = from[at];
 }
 
+// The places may overlap.
+void bytes_move(unsigned char *to, const unsigned char *from, u32 count) {
+  u32 at;
+  if (to <= from) {
+    for (at = 0; at < count; at++) to[at] = from[at];
+  } else {
+    for (at = count; at > 0; at--) to[at - 1] = from[at - 1];
+  }
+}
+
 void bytes_set(unsigned char *to, int value, u32 count) {
   u32 at;
   for (at = 0; at < count; at++) to[at] = (unsigned char)value;

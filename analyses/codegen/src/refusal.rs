@@ -41,6 +41,9 @@ pub enum Refusal {
         operation: SmolStr,
         target: &'static str,
     },
+    /// A function takes or gives a structure by value.
+    #[error("there is no {target} code for structures by value (`{name}`)")]
+    ByValue { name: SmolStr, target: &'static str },
     /// A loop whose cycles are decided needs more registers at once.
     #[error(
         "the scheduled loop needs more `{file}` registers at once than the {available} that are left"

@@ -46,6 +46,8 @@ pub(super) fn emit(args: &EmitArgs, table: &Table) -> Result<u8, CliError> {
     let mut db = Database::default();
     let analysis = AnalysisArgs {
         target: None,
+        // The conventions of these processors have it so.
+        long_32bit: true,
         ..args.analysis.clone()
     };
     let file = input::open(&mut db, &args.file, &analysis)?;

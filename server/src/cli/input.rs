@@ -186,6 +186,7 @@ pub(crate) fn config_for(
         .extend(args.define.iter().map(|define| define.as_str().into()));
     analysis.no_system_headers |= args.no_system_headers;
     analysis.native_16bit |= args.native_16bit;
+    analysis.long_32bit |= args.long_32bit;
     for entry in &args.entries {
         let (name, stage) = entry
             .rsplit_once('=')

@@ -192,6 +192,9 @@ pub(super) struct Settings {
     /// HLSL: half and the min16 types have 16 bits, as with -enable-16bit-types.
     #[schemars(extend("default" = false))]
     enable_16bit_types: Setting<bool>,
+    /// C: long, size_t and ptrdiff_t have 32 bits, as the conventions of signal processors have them; emit gives them to those by itself.
+    #[schemars(extend("default" = false))]
+    long_32bit: Setting<bool>,
     /// Lanes of a warp.
     #[schemars(extend("default" = 32))]
     warp_size: Setting<Within<1, 128>>,
@@ -651,6 +654,11 @@ impl Apply<'_> {
             &["enable_16bit_types"],
             settings.enable_16bit_types.clone(),
             |config, flag| config.analysis.native_16bit = flag,
+        );
+        self.put(
+            &["long_32bit"],
+            settings.long_32bit.clone(),
+            |config, flag| config.analysis.long_32bit = flag,
         );
     }
 

@@ -17,6 +17,7 @@ pub(super) fn lower_options(
     let mut options = LowerOptions::new(language);
     options.launch.block = config.options.block;
     options.native_16bit = config.native_16bit;
+    options.long_32bit = config.long_32bit;
     options.stage = config.entry_point(item);
     let value = |define: &SmolStr| {
         let (name, value) = define.split_once('=').unwrap_or((define, "1"));

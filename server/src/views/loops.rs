@@ -149,6 +149,7 @@ fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> Str
         | Refusal::Size { .. } => true,
         Refusal::ThreadLocal { .. }
         | Refusal::Variadic { .. }
+        | Refusal::ByValue { .. }
         | Refusal::Registers { .. }
         | Refusal::Frame { .. } => false,
     };

@@ -6,13 +6,14 @@
 //! t = add x, y : i64               low = add xl, yl; carry = low < xl; high = xh + yh + carry
 //! ```
 //!
-//! Routines that a function calls become functions of its module, and are treated alike. Numbers of 64 bits remain where
+//! Calls of `memcpy` and its like become the library's, too. Routines that a function calls become functions of its module, and are treated alike. Numbers of 64 bits remain where
 //! values go into functions and come back, and as offsets of addresses: what computes only their low half is left as it is.
 //! Floats that are computed from constants are constants first.
 //!
 //! Judged by execution: the reference interpreter gives the same before and after.
 
 mod floats;
+mod memory;
 mod routines;
 mod words;
 mod writer;
@@ -38,6 +39,7 @@ pub fn legalize(module: &mut Module, words: Words) {
     let mut routines = Routines::new(module.functions.len());
     let mut at = 0;
     while let Some(function) = module.functions.get_mut(at) {
+        memory::lower(function, &mut routines);
         floats::lower(function, &mut routines);
         expand_some(function, &words.lacks);
         words::lower(function, &mut routines, words);

@@ -179,6 +179,18 @@ impl<'f> Writer<'f> {
         value
     }
 
+    /// An operation without a result.
+    pub(super) fn effect(&mut self, op: Op, args: &[Value]) {
+        let inst = self.function.insts.push(InstData {
+            op,
+            args: SmallVec::from_slice(args),
+            results: SmallVec::new(),
+            guard: None,
+            loc: self.loc,
+        });
+        self.made.push(inst);
+    }
+
     fn inst(&mut self, op: Op, args: &[Value], ty: Type, loc: Loc) -> (Inst, Value) {
         let inst = self.function.insts.push(InstData {
             op,

@@ -250,6 +250,9 @@ impl Dialect {
         self != Dialect::C
     }
 
+    /// The macros of C where `long` has 32 bits, which come behind those that are predefined.
+    pub const LONG_32_BIT: &[&str] = c::LONG_32_BIT;
+
     /// Returns the macros that the compiler defines before the first line, as `NAME` or `NAME=VALUE`.
     pub fn predefined(self) -> &'static [&'static str] {
         match self {

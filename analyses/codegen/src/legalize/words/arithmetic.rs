@@ -477,10 +477,15 @@ impl Splitter<'_, '_> {
         self.writer.compare(IntCondition::NotEqual, any, zero)
     }
 
+    /// Returns the truth of the number being one of 32 bits.
+    pub(super) fn is_narrow(&mut self, x: Pair) -> Value {
+        let sign = self.sign(x.low);
+        self.writer.compare(IntCondition::Equal, sign, x.high)
+    }
+
     /// A number as one of 32 bits, which saturates.
     pub(super) fn saturated(&mut self, x: Pair) -> Value {
-        let sign = self.sign(x.low);
-        let fits = self.writer.compare(IntCondition::Equal, sign, x.high);
+        let fits = self.is_narrow(x);
         let most = self.word(i32::MAX.into());
         let sign = self.sign(x.high);
         let limit = self.op(BinaryOp::Xor, most, sign);

@@ -105,6 +105,11 @@ impl Splitter<'_, '_> {
             &mut self.writer.function.blocks[block].terminator,
             Terminator::None,
         );
+        if let Terminator::Switch { value, .. } = &terminator
+            && self.split.get(*value) == Some(&true)
+        {
+            terminator = self.compared(terminator);
+        }
         for value in terminator.reads_mut() {
             *value = self.whole(*value);
         }
@@ -114,6 +119,38 @@ impl Splitter<'_, '_> {
         let data = &mut self.writer.function.blocks[block];
         data.terminator = terminator;
         data.insts = std::mem::take(&mut self.writer.made);
+    }
+
+    /// A switch as one on the low half, if all cases are numbers of 32 bits: any other number goes the way of none of them.
+    fn compared(&mut self, terminator: Terminator) -> Terminator {
+        let Terminator::Switch {
+            value,
+            cases,
+            default,
+        } = terminator
+        else {
+            return terminator;
+        };
+        let narrow = |case: i64| i64::from(case as i32) == case;
+        // A number that is no case.
+        let used = |number: i64| cases.iter().any(|(case, _)| *case == number);
+        let other = (0..=cases.len() as i64).find(|&number| !used(number));
+        let (true, Some(other)) = (cases.iter().all(|(case, _)| narrow(*case)), other) else {
+            return Terminator::Switch {
+                value,
+                cases,
+                default,
+            };
+        };
+        let pair = self.pair(value);
+        let fits = self.is_narrow(pair);
+        let other = self.writer.int(Type::I32, other);
+        let value = self.writer.choose(fits, pair.low, other);
+        Terminator::Switch {
+            value,
+            cases,
+            default,
+        }
     }
 
     /// Parameters of a block, each that is split as two.

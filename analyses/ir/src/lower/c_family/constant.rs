@@ -123,7 +123,7 @@ impl Context<'_> {
                     return None;
                 }
                 let size = self.structs.size_of(ty.value_type())?;
-                Some(Const::int(size as i64, CType::ULONG))
+                Some(Const::int(size as i64, self.size_type()))
             }
             ExprKind::SizeofExpr(inner) => {
                 let ty = self.type_of(inner);
@@ -132,14 +132,17 @@ impl Context<'_> {
                     return None;
                 }
                 let size = self.structs.size_of(ty.value_type())?;
-                Some(Const::int(size as i64, CType::ULONG))
+                Some(Const::int(size as i64, self.size_type()))
             }
             ExprKind::AlignofType(ty) => {
                 let ty = self.resolve_type(ty);
-                Some(Const::int(self.structs.align_of(&ty) as i64, CType::ULONG))
+                Some(Const::int(
+                    self.structs.align_of(&ty) as i64,
+                    self.size_type(),
+                ))
             }
             ExprKind::SizeofPack(ident) => match self.lookup_local(&ident.name)? {
-                Local::Pack(elements) => Some(Const::int(elements.len() as i64, CType::ULONG)),
+                Local::Pack(elements) => Some(Const::int(elements.len() as i64, self.size_type())),
                 _ => None,
             },
             ExprKind::Call { callee, arguments } => {
@@ -160,7 +163,12 @@ impl Context<'_> {
 
     pub fn int_literal(&self, literal: &IntLiteral) -> Const {
         let value = literal.value;
-        let bits: u8 = if literal.longs > 0
+        let long = match literal.longs {
+            0 => false,
+            1 => !self.options.long_32bit,
+            _ => true,
+        };
+        let bits: u8 = if long
             || value > u32::MAX as u64
             || (value > i32::MAX as u64 && !literal.unsigned && !literal.based && !self.is_hlsl())
         {

@@ -229,7 +229,7 @@ impl Context<'_> {
                         } else {
                             self.template_symbol(&SmolStr::new_static("sizeof"), &CType::ULONG)
                         };
-                        RValue::scalar(CType::ULONG, size)
+                        self.size_of_wide(size)
                     }
                 }
             }

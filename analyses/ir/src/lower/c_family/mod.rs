@@ -20,7 +20,8 @@ pub mod constant;
 pub mod context;
 pub mod conversion_functions;
 pub mod convert;
-pub mod declare;
+pub mod data_model;
+mod declare;
 pub mod dispatch;
 pub mod env;
 pub mod expr;
@@ -101,6 +102,8 @@ pub struct LowerOptions {
     pub template_arguments: Vec<(SmolStr, SmolStr)>,
     /// HLSL's `-enable-16bit-types`: `half` and the `min16` types have 16 bits; otherwise they have 32.
     pub native_16bit: bool,
+    /// C: `long`, `size_t` and `ptrdiff_t` have 32 bits; otherwise they have 64.
+    pub long_32bit: bool,
     /// Calls of functions that are basic operations are calls of what is written: for the comparison that tells them.
     pub as_written: bool,
 }
@@ -113,6 +116,7 @@ impl LowerOptions {
             stage: None,
             template_arguments: Vec::new(),
             native_16bit: false,
+            long_32bit: false,
             as_written: false,
         }
     }

@@ -407,7 +407,11 @@ impl Context<'_> {
                 let difference = self.fold(Ir::Sub, Wrap::NO_SIGNED, a, b);
                 let size = self.size_value(&to);
                 let count = self.fold(Ir::DivSigned, Wrap::MAY, difference, size);
-                RValue::scalar(CType::LONG, count)
+                let count = RValue::scalar(CType::LONG, count);
+                match self.options.long_32bit {
+                    true => self.convert(count, &CType::INT, span),
+                    false => count,
+                }
             }
             _ if comparison && (left.ty.is_pointer() || right.ty.is_pointer()) => {
                 let (a, b) = (

@@ -35,6 +35,8 @@ impl Context<'_> {
             TypeKind::Builtin(word) if word == "long double" && self.is_c() => {
                 CType::opaque(LONG_DOUBLE)
             }
+            TypeKind::Builtin(word) if word == "long" => self.long_type(true),
+            TypeKind::Builtin(word) if word == "unsigned long" => self.long_type(false),
             TypeKind::Builtin(word) => word_type(word).unwrap_or(CType::Unknown),
             TypeKind::Named(name) => self.named_type(name).unwrap_or_else(|| {
                 let path = joined(name);
@@ -580,7 +582,11 @@ impl Context<'_> {
             return resources::named_type(self, name, &arguments);
         }
         if self.is_c() {
-            return super::builtins::c::named_type(name);
+            return match name {
+                "size_t" | "uintptr_t" => Some(self.size_type()),
+                "ssize_t" | "ptrdiff_t" | "intptr_t" => Some(self.long_type(true)),
+                _ => super::builtins::c::named_type(name),
+            };
         }
         if let Some(ty) = cuda_named(name).or_else(|| self.runtime_struct(name)) {
             return Some(ty);

@@ -1,4 +1,4 @@
-//! The tables of C11 on a 64-bit Unix: `long` has 64 bits. Neither a compiler nor an architecture is predefined, so that
+//! The tables of C11 on a 64-bit Unix: `long` has 64 bits, or 32 as on signal processors. Neither a compiler nor an architecture is predefined, so that
 //! sources take their portable paths; GNU's spellings are understood all the same.
 //!
 //! Words of C++ are names here. The declarations of the standard headers are known without them.
@@ -6,6 +6,25 @@
 use super::SpecifierWord;
 use crate::c_family::ast::SpecifierSet as S;
 use crate::c_family::token::TokenKind;
+
+pub(super) const LONG_32_BIT: &[&str] = &[
+    "__SIZEOF_LONG__=4",
+    "__SIZEOF_SIZE_T__=4",
+    "__SIZE_TYPE__=unsigned int",
+    "__PTRDIFF_TYPE__=int",
+    "__INTMAX_TYPE__=long long",
+    "__UINTMAX_TYPE__=unsigned long long",
+    "__INTPTR_TYPE__=int",
+    "__UINTPTR_TYPE__=unsigned int",
+    "__INT64_TYPE__=long long",
+    "__UINT64_TYPE__=unsigned long long",
+    "__LONG_MAX__=2147483647L",
+    "LONG_MAX=2147483647L",
+    "LONG_MIN=(-2147483647L-1L)",
+    "ULONG_MAX=4294967295UL",
+    "SIZE_MAX=4294967295U",
+    "UINTPTR_MAX=4294967295U",
+];
 
 pub(super) const PREDEFINED: &[&str] = &[
     "__STDC__=1",

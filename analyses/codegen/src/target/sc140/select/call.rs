@@ -8,6 +8,7 @@ use super::super::symbols;
 use super::memory::bytes;
 use super::{Selection, file_of, fixed};
 use crate::mir::Object;
+use crate::refusal::Refusal;
 use crate::select::Select;
 use ir::{Convention, Type, Value};
 use isa::sc140::{File, Opcode, Reg};
@@ -64,8 +65,17 @@ impl Selection<'_> {
     pub(super) fn take_arguments(&mut self) {
         let source = self.source;
         let params = source.blocks[source.entry()].params.clone();
-        if source.variadic || source.convention != Convention::default() {
-            self.no_form("parameters passed so", Type::I32);
+        if source.variadic {
+            self.refusal(Refusal::Variadic {
+                operation: source.name.clone(),
+                target: super::TARGET,
+            });
+        }
+        if source.convention != Convention::default() {
+            self.refusal(Refusal::ByValue {
+                name: source.name.clone(),
+                target: super::TARGET,
+            });
         }
         let types: Vec<Type> = params.iter().map(|&param| self.ty(param)).collect();
         let (places, _) = places(&types);
@@ -176,8 +186,12 @@ impl Selection<'_> {
         results: &[Value],
         convention: &Convention,
     ) {
-        if *convention != Convention::default() || name.is_empty() || results.len() > 1 {
-            return self.no_form(&format!("call of {name}"), Type::I32);
+        if *convention != Convention::default() || results.len() > 1 {
+            let (name, target) = (name.into(), super::TARGET);
+            return self.refusal(Refusal::ByValue { name, target });
+        }
+        if name.is_empty() {
+            return self.no_form("call", Type::I32);
         }
         let (callee, args) = match (name.starts_with(ir::THROUGH), args) {
             (true, [callee, args @ ..]) => (Some(*callee), args),

@@ -68,7 +68,8 @@ impl Selection<'_> {
 
     pub(super) fn unary(&mut self, op: UnaryOp, arg: Value, result: Value) {
         let ty = self.ty(arg);
-        if ty == Type::I64 {
+        // Of offsets the low half counts.
+        if ty == Type::I64 && !matches!(op, UnaryOp::Not | UnaryOp::Neg) {
             return self.no_form(&crate::select::name(&Op::Unary(op)), ty);
         }
         if ty == Type::Bool {
