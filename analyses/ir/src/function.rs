@@ -339,10 +339,22 @@ pub struct Definition {
     pub addresses: Vec<Address>,
     /// Bytes of each number among the initial bytes, where all are known to have the same.
     pub width: Option<u32>,
+    /// The numbers among the initial bytes, in order, where they are known and not all have the same width; bytes that are no
+    /// number's are zero.
+    pub numbers: Vec<NumberRun>,
     /// True if there is an initial value, and it is not known here.
     pub opaque: bool,
     /// Each thread of the program has its own.
     pub thread_local: bool,
+}
+
+/// Numbers of one width in static storage, one behind the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NumberRun {
+    pub offset: u32,
+    /// Bytes of each.
+    pub bytes: u32,
+    pub count: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

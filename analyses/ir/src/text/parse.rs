@@ -504,6 +504,13 @@ impl<'s, 't> Parser<'s, 't> {
         if self.keyword("width") {
             symbol.definition.width = Some(self.count()?);
         }
+        while self.keyword("numbers") {
+            symbol.definition.numbers.push(NumberRun {
+                offset: self.count()?,
+                bytes: self.count()?,
+                count: self.count()?,
+            });
+        }
         symbol.definition.opaque = self.keyword("opaque");
         while self.keyword("at") {
             symbol.definition.addresses.push(Address {

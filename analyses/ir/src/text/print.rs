@@ -114,6 +114,9 @@ impl Printer<'_, '_> {
             if let Some(width) = symbol.definition.width {
                 put!(self, " width {width}");
             }
+            for run in &symbol.definition.numbers {
+                put!(self, " numbers {} {} {}", run.offset, run.bytes, run.count);
+            }
             self.flag(symbol.definition.opaque, "opaque");
             for address in &symbol.definition.addresses {
                 put!(self, " at {} {}", address.offset, quoted(&address.symbol));

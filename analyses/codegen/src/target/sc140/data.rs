@@ -5,8 +5,8 @@
 //! static const short *p = h + 1;            _p    DCL _h+2
 //! ```
 //!
-//! The order of a number's bytes is the chip's: numbers are written as such. Where the highest byte is first, an object whose
-//! numbers have several widths has no initial value other than zeros and addresses: its bytes do not say where a number begins.
+//! The order of a number's bytes is the chip's: numbers are written as such. Where the highest byte is first, an object of which
+//! it is not known where its numbers begin, a union, has no initial value other than zeros and addresses.
 
 use super::symbols;
 use crate::refusal::{Refusal, Refused};
@@ -73,11 +73,16 @@ fn object(symbol: &SymbolData, big_endian: bool) -> Result<String, Refusal> {
     let width = match definition.width {
         Some(width @ (1 | 2 | 4 | 8)) => width,
         _ if zeros || !big_endian => 1,
-        _ => return Err(Refusal::InitialValue { name: name() }),
+        _ if definition.numbers.is_empty() => {
+            return Err(Refusal::InitialValue { name: name() });
+        }
+        _ => 1,
     };
+    let widest = definition.numbers.iter().map(|run| run.bytes).max();
+    let width_in_all = width.max(widest.unwrap_or(1));
     let least = match definition.addresses.is_empty() {
-        true => width,
-        false => width.max(ADDRESS),
+        true => width_in_all,
+        false => width_in_all.max(ADDRESS),
     };
     let align = symbol.align.max(least);
     let section = match symbol.read_only {
@@ -90,36 +95,71 @@ fn object(symbol: &SymbolData, big_endian: bool) -> Result<String, Refusal> {
         let _ = writeln!(out, "    GLOBAL {own}");
     }
     let _ = writeln!(out, "    ALIGN {align}\n{own}");
-    let mut at = 0;
-    for address in &definition.addresses {
-        let offset = address.offset as usize;
-        numbers(
-            bytes.get(at..offset).unwrap_or_default(),
-            width,
-            big_endian,
-            &mut out,
-        );
-        // Bytes that are no number's: of zeros at the end of the object.
-        skip((offset).saturating_sub(bytes.len().max(at)), &mut out);
-        let target = symbols::plain(&address.symbol);
-        let _ = match address.addend {
-            0 => writeln!(out, "    DCL {target}"),
-            addend => writeln!(out, "    DCL {target}{addend:+}"),
-        };
-        at = offset + ADDRESS as usize;
+    // What stands in the object besides zeros, in order.
+    let mut parts: Vec<(usize, Part<'_>)> = definition
+        .addresses
+        .iter()
+        .map(|address| (address.offset as usize, Part::Address(address)))
+        .collect();
+    if big_endian && definition.width.is_none() && !zeros {
+        parts.extend(definition.numbers.iter().map(|run| {
+            let (at, width) = (run.offset as usize, run.bytes);
+            let end = at + (run.bytes * run.count) as usize;
+            let bytes = bytes.get(at..end).unwrap_or_default();
+            (at, Part::Numbers { bytes, width })
+        }));
+    } else {
+        let mut at = 0;
+        let ends = definition
+            .addresses
+            .iter()
+            .map(|address| address.offset as usize);
+        for end in ends.chain([bytes.len()]) {
+            if let Some(bytes) = bytes.get(at..end).filter(|bytes| !bytes.is_empty()) {
+                parts.push((at, Part::Numbers { bytes, width }));
+            }
+            at = end + ADDRESS as usize;
+        }
     }
-    numbers(
-        bytes.get(at..).unwrap_or_default(),
-        width,
-        big_endian,
-        &mut out,
-    );
-    skip(
-        (size as usize).saturating_sub(bytes.len().max(at)),
-        &mut out,
-    );
+    parts.sort_by_key(|(at, _)| *at);
+    let mut at = 0;
+    for (start, part) in &parts {
+        skip(start.saturating_sub(at), &mut out);
+        at = start + part.write(big_endian, &mut out);
+    }
+    skip((size as usize).saturating_sub(at), &mut out);
     out.push_str("    ENDSEC\n");
     Ok(out)
+}
+
+/// A part of an object.
+enum Part<'s> {
+    Address(&'s ir::Address),
+    /// Numbers of this width, the lowest byte of each first.
+    Numbers {
+        bytes: &'s [u8],
+        width: u32,
+    },
+}
+
+impl Part<'_> {
+    /// Writes it; returns its bytes.
+    fn write(&self, big_endian: bool, out: &mut String) -> usize {
+        match self {
+            Part::Address(address) => {
+                let target = symbols::plain(&address.symbol);
+                let _ = match address.addend {
+                    0 => writeln!(out, "    DCL {target}"),
+                    addend => writeln!(out, "    DCL {target}{addend:+}"),
+                };
+                ADDRESS as usize
+            }
+            Part::Numbers { bytes, width } => {
+                numbers(bytes, *width, big_endian, out);
+                bytes.len()
+            }
+        }
+    }
 }
 
 fn skip(bytes: usize, out: &mut String) {

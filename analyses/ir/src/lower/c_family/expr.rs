@@ -367,6 +367,7 @@ impl Context<'_> {
             width: Some(1),
             bytes,
             addresses: Vec::new(),
+            numbers: Vec::new(),
         };
         self.set_contents(symbol, Some(contents));
         self.set_linkage(symbol, Linkage::Local);

@@ -10,7 +10,7 @@
 use super::context::*;
 use super::types::*;
 use crate::entity::{Symbol, Value};
-use crate::function::{Address, Linkage, SymbolKind};
+use crate::function::{Address, Linkage, NumberRun, SymbolKind};
 use crate::inst::*;
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
@@ -26,6 +26,8 @@ pub(super) struct Contents {
     pub(super) addresses: Vec<Address>,
     /// Bytes of each number, where all have the same.
     pub(super) width: Option<u32>,
+    /// Those of several widths.
+    pub(super) numbers: Vec<NumberRun>,
 }
 
 impl Context<'_> {
@@ -122,6 +124,7 @@ impl Context<'_> {
                 data.initial = Some(contents.bytes);
                 data.definition.addresses = contents.addresses;
                 data.definition.width = contents.width;
+                data.definition.numbers = contents.numbers;
             }
             None => data.definition.opaque = true,
         }

@@ -9,7 +9,7 @@ use super::c_initializers::{Step, is_char, string_bytes};
 use super::context::*;
 use super::static_addresses::Contents;
 use super::types::*;
-use crate::function::Address;
+use crate::function::{Address, NumberRun};
 use smol_str::SmolStr;
 use syntax::c_family::ast::{Expr, ExprKind, Initializer, TypeKind};
 
@@ -55,6 +55,8 @@ impl Context<'_> {
             _ => false,
         };
         let mut addresses: Vec<Address> = Vec::new();
+        // Of each number: where it begins, and its bytes.
+        let mut numbers: Vec<(u32, u32, u32)> = Vec::new();
         let pieces = self.pieces(ty, e);
         if pieces.cut {
             return None;
@@ -104,6 +106,18 @@ impl Context<'_> {
                     }
                 },
             };
+            if address.is_none() {
+                let each = match &at {
+                    CType::Array { element, .. } => self.structs.size_of(element)?,
+                    _ => content.len() as u64,
+                };
+                let each = u32::try_from(each).ok()?.max(1);
+                numbers.push((
+                    u32::try_from(offset).ok()?,
+                    each,
+                    content.len() as u32 / each,
+                ));
+            }
             if let Some(bits) = bits {
                 let start = usize::try_from(offset).ok()?;
                 let place = bytes.get_mut(start..start.checked_add(content.len())?)?;
@@ -129,7 +143,12 @@ impl Context<'_> {
         }
         addresses.sort_by_key(|address| address.offset);
         let width = self.number_width(ty);
+        let numbers = match width {
+            Some(_) => Vec::new(),
+            None => runs(numbers).unwrap_or_default(),
+        };
         Some(Contents {
+            numbers,
             bytes,
             addresses,
             width,
@@ -179,6 +198,29 @@ impl Context<'_> {
         let size = self.structs.size_of(ty)? as usize;
         Some(bits.to_le_bytes().get(..size)?.to_vec())
     }
+}
+
+/// Numbers as runs of one width; `None`: some overlap, as those of a union do.
+fn runs(mut numbers: Vec<(u32, u32, u32)>) -> Option<Vec<NumberRun>> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    let mut out: Vec<NumberRun> = Vec::new();
+    for (offset, bytes, count) in numbers {
+        match out.last_mut() {
+            Some(last) if offset < last.offset + last.bytes * last.count => return None,
+            Some(last)
+                if last.bytes == bytes && last.offset + last.bytes * last.count == offset =>
+            {
+                last.count += count;
+            }
+            _ => out.push(NumberRun {
+                offset,
+                bytes,
+                count,
+            }),
+        }
+    }
+    Some(out)
 }
 
 /// Returns an expression without the casts to pointers around a null.
