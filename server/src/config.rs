@@ -352,7 +352,7 @@ pub fn candidates(file: &Path) -> impl Iterator<Item = PathBuf> + '_ {
 pub fn set_target(analysis: &mut AnalysisConfig, name: &str) -> Result<(), String> {
     let processor = name.strip_prefix("ia64:");
     match machine::named(processor.unwrap_or(name)) {
-        Some(table) if table.epic().is_some() => {
+        Some(table) if table.epic().is_some() || processor.is_none() && table.sets().is_some() => {
             analysis.processor = Some(SmolStr::from(table.name.as_str()));
         }
         Some(table) if processor.is_none() && table.is_gpu() => {
@@ -360,9 +360,9 @@ pub fn set_target(analysis: &mut AnalysisConfig, name: &str) -> Result<(), Strin
         }
         _ => {
             let tables = machine::tables().iter();
-            let names = tables.filter_map(|table| match table.epic() {
-                Some(_) => Some(format!("ia64:{}", table.name)),
-                None => table.is_gpu().then(|| table.name.to_string()),
+            let names = tables.map(|table| match table.epic() {
+                Some(_) => format!("ia64:{}", table.name),
+                None => table.name.to_string(),
             });
             let names: Vec<String> = names.collect();
             return Err(format!(

@@ -19,8 +19,8 @@ use assumed::{analysis_options, lower_options};
 use includes::Includes;
 pub use items::{is_named, item_at, items_to_show, own_items};
 pub use machine::{
-    MachineText, charges, costs_of, machine, machine_file_problem, machine_problems, machine_text,
-    processor, set_processor, thread_charges,
+    MachineText, c_set_processor, charges, costs_of, machine, machine_file_problem,
+    machine_problems, machine_text, processor, set_processor, thread_charges,
 };
 pub use passed::{
     Callees, Passed, all_calls, callees, callers_that_differ, calls, calls_of_device, passed,

@@ -174,7 +174,7 @@ fn its_machine_is_shown_with_the_certainty_of_each_figure() {
     assert_eq!(values["issue"]["words"]["is"], "fact");
     assert_eq!(values["latency"]["precalculated"]["is"], "estimate");
     assert!(text(&lockstep(&["machine", "list"])).contains("StarCore SC140"));
-    // It is none whose costs kernels or loops of C have.
+    // It is none whose costs kernels have.
     let place = Place::new("sets-machine");
     let kernel = place.file("k.cu", "__global__ void k(int *p) { *p = 1; }\n");
     for option in ["--machine", "--target"] {

@@ -359,7 +359,7 @@ try {
   const lens = (words) => editor.locator(".codelens-decoration").filter({ hasText: words }).first();
   // Nothing is configured: C is left alone, and a command says what it takes.
   const use = page.locator(".notifications-toasts .monaco-button", { hasText: "Use itanium2" }).first();
-  await retry(() => palette("Show IA-64 Code"), () => use.waitFor({ timeout: 8000 }));
+  await retry(() => palette("Show Machine Code"), () => use.waitFor({ timeout: 8000 }));
   must((await lens(/II\s\d+/).count()) === 0, "without a processor C is left alone");
   await shot("13-c-unconfigured");
   await use.click();
@@ -379,7 +379,7 @@ try {
   await retry(
     async () => {
       await press("sum += a", "sum");
-      await palette("Show IA-64 Code");
+      await palette("Show Machine Code");
     },
     () => multiply.waitFor({ timeout: 8000 }),
   );

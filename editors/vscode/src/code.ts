@@ -1,4 +1,4 @@
-// “Show GPU Code”, of C “Show IA-64 Code”: a read-only document beside the source that follows the cursor and the typing, with the lines that
+// “Show GPU Code”, of C “Show Machine Code”: a read-only document beside the source that follows the cursor and the typing, with the lines that
 // belong together highlighted in both.
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -9,14 +9,15 @@ const LANGUAGES = new Set(["cuda-cpp", "hlsl", "ptx", "c"]);
 async function named(): Promise<boolean> {
   const settings = vscode.workspace.getConfiguration("lockstep");
   if (settings.get<string | null>("processor")) return true;
-  const use = "Use itanium2";
+  const uses = ["itanium2", "sc140"];
   const answer = await vscode.window.showInformationMessage(
     "Lockstep leaves C alone until a processor is named (lockstep.processor).",
-    use,
+    ...uses.map((processor) => `Use ${processor}`),
   );
-  if (answer === use) {
+  const chosen = uses.find((processor) => answer === `Use ${processor}`);
+  if (chosen !== undefined) {
     const target = vscode.workspace.workspaceFolders ? vscode.ConfigurationTarget.Workspace : vscode.ConfigurationTarget.Global;
-    await settings.update("processor", "itanium2", target);
+    await settings.update("processor", chosen, target);
   }
   // The server starts anew; what it finds stands at the loops.
   return false;
@@ -24,6 +25,13 @@ async function named(): Promise<boolean> {
 
 /** Idle time before the code is asked for again, in milliseconds. */
 const DELAY = 120;
+
+/** The languages of code, by whose names the workbench colours it: the comments of each, and the document that shows it. */
+const SHOWN = {
+  ptx: { comment: "//", path: "/GPU code.ptx" },
+  ia64: { comment: "//", path: "/IA-64 code.ia64.s" },
+  sc140: { comment: ";", path: "/SC140 code.sc140.asm" },
+};
 
 interface Code {
   name: string;
@@ -49,8 +57,9 @@ export class TargetCode implements vscode.TextDocumentContentProvider, vscode.Di
   private readonly disposables: vscode.Disposable[] = [];
   /** The source whose code is shown, by the document that shows it. */
   private source: vscode.Uri | undefined;
-  /** Whether the source is C, whose code is IA-64's. */
+  /** Whether the source is C, whose code is a processor's. */
   private explicit = false;
+  private language: keyof typeof SHOWN = "ptx";
   private position = new vscode.Position(0, 0);
   private code: Code | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -91,19 +100,20 @@ export class TargetCode implements vscode.TextDocumentContentProvider, vscode.Di
     this.position = editor.selection.active;
     await this.refresh();
     const document = await vscode.workspace.openTextDocument(this.document());
-    await vscode.languages.setTextDocumentLanguage(document, this.explicit ? "ia64" : "ptx");
+    await vscode.languages.setTextDocumentLanguage(document, this.language);
     await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
     this.highlight(editor);
   }
 
   private document(): vscode.Uri {
-    return vscode.Uri.from({ scheme: SCHEME, path: this.explicit ? "/IA-64 code.ia64.s" : "/GPU code.ptx" });
+    return vscode.Uri.from({ scheme: SCHEME, path: SHOWN[this.language].path });
   }
 
   provideTextDocumentContent(): string {
     const code = this.code;
-    if (code === undefined) return "// No function here has code.\n";
-    if (code.refused !== null) return `// No code for ${code.name}: ${code.refused}.\n`;
+    const { comment } = SHOWN[this.language];
+    if (code === undefined) return `${comment} No function here has code.\n`;
+    if (code.refused !== null) return `${comment} No code for ${code.name}: ${code.refused}.\n`;
     return code.text;
   }
 
@@ -128,10 +138,14 @@ export class TargetCode implements vscode.TextDocumentContentProvider, vscode.Di
       // An answer that a newer question has overtaken is dropped.
       if (number !== this.asked) return;
       this.code = code ?? undefined;
+      const before = this.document();
+      if (code) this.language = code.target.startsWith("sm_") ? "ptx" : code.target.startsWith("ia64:") ? "ia64" : "sc140";
+      else if (!this.explicit) this.language = "ptx";
       if (code && code.refused === null) code.text = this.below(code, this.head(code));
       if (code?.summary) code.text = this.below(code, `// ${code.summary}`);
       else if (code?.ptxasError) code.text = this.below(code, `// ptxas: ${code.ptxasError.split("\n")[0]}`);
       this.changed.fire(this.document());
+      if (before.toString() !== this.document().toString()) this.changed.fire(before);
       const editor = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === this.source?.toString());
       if (editor) setTimeout(() => this.highlight(editor), 30);
     } catch {
@@ -142,7 +156,7 @@ export class TargetCode implements vscode.TextDocumentContentProvider, vscode.Di
   /** Whose code it is, and of what. */
   private head(code: Code): string {
     const file = this.source?.path.split("/").pop() ?? "";
-    return `// ${code.name} of ${file} for ${code.target}: Lockstep's own code, not the compiler's of the project`;
+    return `${SHOWN[this.language].comment} ${code.name} of ${file} for ${code.target}: Lockstep's own code, not the compiler's of the project`;
   }
 
   /** The text with a first line of its own; what comes from where moves with it. */

@@ -102,7 +102,7 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
         true => format!(
             "{} · {} · cycles are estimates, caches hit",
             input::shown(file.path(&db)).display(),
-            db::processor(&db, file.settings(&db)).name
+            crate::derive::sets::processor_name(&db, file)
         ),
         false => header,
     };
@@ -143,8 +143,18 @@ fn groups(
             margin.notes.push((COST, text));
         }
     };
-    let processor = &db::processor(db, file.settings(db)).name;
-    if file.language(db) == Language::C {
+    let processor = &crate::derive::sets::processor_name(db, file);
+    if crate::derive::sets::processor(db, file).is_some() {
+        for row in views::set_loops::rows(db, file, None) {
+            if !row.is_inlined() {
+                let title = views::set_loops::title(&row, processor);
+                note(row.span.start, title);
+            }
+        }
+        for hint in views::spilled::hints(db, file, all, &|_| 0) {
+            note(hint.about, hint.label.trim().to_owned());
+        }
+    } else if file.language(db) == Language::C {
         let rows = views::loops::rows(db, file, None);
         for row in rows.iter().filter(|row| !row.is_inlined()) {
             note(row.span.start, views::loops::title(&row.report, processor));

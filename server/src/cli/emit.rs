@@ -32,6 +32,12 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         ..args.analysis.clone()
     };
     let file = input::open(&mut db, &args.file, &analysis)?;
+    if args.analysis.target.is_none()
+        && args.analysis.machine.is_none()
+        && let Some(table) = crate::derive::sets::processor(&db, file)
+    {
+        return super::emit_sets::emit(args, &table);
+    }
     let table = db::processor(&db, file.settings(&db)).clone();
     let Some(epic) = table.epic() else {
         return Err(nothing(&table.name));

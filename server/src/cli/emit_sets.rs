@@ -85,7 +85,13 @@ pub(super) fn emit(args: &EmitArgs, table: &Table) -> Result<u8, CliError> {
         })
     };
     let text = match args.format {
-        DataFormat::Text => format!("; {}, by --target\n{}", table.name, made.text),
+        DataFormat::Text => {
+            let by = match args.analysis.target {
+                Some(_) => "--target",
+                None => "`processor` in lockstep.toml",
+            };
+            format!("; {}, by {by}\n{}", table.name, made.text)
+        }
         DataFormat::Json => {
             let functions = made.functions.iter().map(|function| {
                 let loops = function.loops.iter().map(|report| {

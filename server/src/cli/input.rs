@@ -232,9 +232,17 @@ pub(crate) fn config_for(
             MethodArg::Full => Method::Full,
         };
     }
+    let names = args.target.iter().chain(&args.machine);
+    for name in names.filter(|name| issues_sets(name)) {
+        if Language::of_path(path) != Language::C {
+            return Err(CliError::Usage(format!(
+                "`{name}` has no costs of kernels or groups: C is shown for it, and `lockstep sim` counts its cycles"
+            )));
+        }
+    }
     if let Some(target) = &args.target {
         config::set_target(analysis, target).map_err(CliError::Usage)?;
-        if is_processor(target) {
+        if is_processor(target) || issues_sets(target) {
             analysis.machine_file = None;
         }
     }
@@ -253,6 +261,11 @@ pub(super) fn is_processor(name: &str) -> bool {
     codegen::machine::named(name).is_some_and(|table| table.epic().is_some())
 }
 
+/// Returns true if a target or machine of that name issues execution sets.
+fn issues_sets(name: &str) -> bool {
+    codegen::machine::named(name).is_some_and(|table| table.sets().is_some())
+}
+
 /// A name of a table, or the path of one.
 fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result<(), CliError> {
     if codegen::machine::named(machine).is_some_and(|table| table.is_gpu()) {
@@ -261,17 +274,12 @@ fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result
         return Ok(());
     }
     match codegen::machine::named(machine) {
-        Some(table) if table.epic().is_some() => {
+        Some(table) if table.epic().is_some() || table.sets().is_some() => {
             analysis.processor = Some(machine.into());
             analysis.machine_file = None;
             return Ok(());
         }
-        Some(_) => {
-            return Err(CliError::Usage(format!(
-                "`{machine}` has no costs of C, kernels or groups; `lockstep sim` counts its cycles"
-            )));
-        }
-        None => {}
+        Some(_) | None => {}
     }
     let path = std::path::absolute(machine)?;
     if !path.is_file() {

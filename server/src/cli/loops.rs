@@ -28,6 +28,9 @@ pub(super) fn loops(args: &LoopsArgs) -> Result<u8, CliError> {
     {
         return Err(input::no_such_item(&db, file, &args.file, name));
     }
+    if let Some(table) = crate::derive::sets::processor(&db, file) {
+        return super::set_loops::loops(args, &db, file, &table.name);
+    }
     let path = args.file.display();
     let rows = loops::rows(&db, file, args.item.as_deref());
     let rows = rows.iter();

@@ -23,6 +23,7 @@ mod probes;
 mod profile;
 mod registers;
 mod report;
+mod set_loops;
 mod shells;
 mod sim;
 

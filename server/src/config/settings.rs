@@ -207,8 +207,8 @@ pub(super) struct Settings {
     /// The machine whose costs are used: a name of `lockstep machine list`. By default the target.
     #[schemars(extend("default" = "sm_80"))]
     machine: Setting<String>,
-    /// The processor with explicit groups for which IA-64 assembly and loops of C are judged; loops of C are shown in the
-    /// editor only where one is named.
+    /// The processor for which C is shown in the editor, only where one is named: one with explicit groups, for which IA-64
+    /// assembly is judged, too, or one with execution sets (`sc140`).
     #[schemars(schema_with = "processors")]
     processor: Setting<String>,
     /// A table of your own, relative to this file; `base` in it names the table that it starts from.
@@ -312,7 +312,7 @@ pub(super) struct ServerSettings {
 fn processors(_: &mut SchemaGenerator) -> Schema {
     let names = machine::tables()
         .iter()
-        .filter(|table| table.epic().is_some())
+        .filter(|table| table.epic().is_some() || table.sets().is_some())
         .map(|table| table.name.to_string());
     let names: Vec<String> = names.collect();
     json_schema!({ "type": "string", "enum": names, "default": PROCESSOR })
@@ -524,10 +524,10 @@ impl Apply<'_> {
         if let Some(name) = self.table("machine", machine, (gpus, listed), Table::is_gpu) {
             self.config.analysis.machine = Some(name);
         }
-        let explicit = "of a processor with explicit groups";
-        let listed = "`itanium` and `itanium2` are";
+        let explicit = "of a processor with explicit groups or execution sets";
+        let listed = "`itanium`, `itanium2` and `sc140` are";
         if let Some(name) = self.table("processor", processor, (explicit, listed), |table| {
-            table.epic().is_some()
+            table.epic().is_some() || table.sets().is_some()
         }) {
             self.config.analysis.processor = Some(name);
         }

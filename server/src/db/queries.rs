@@ -20,6 +20,7 @@ use crate::derive::loops::{ItemLoops, MachineCode};
 use crate::derive::partly_dead::DeadRow;
 use crate::derive::register_rows::RegisterRow;
 use crate::derive::rows::Rows;
+use crate::derive::sets::{ItemSets, SetEmission};
 use crate::derive::silences::Silences;
 use crate::derive::ways::Ways;
 use crate::derive::zeros::{ProfileText, Zeros};
@@ -343,6 +344,18 @@ pub fn machine_code<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<Machine
 #[salsa::tracked]
 pub fn item_loops<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemLoops>> {
     derive::loops::item_loops(db, item).map(Arc::new)
+}
+
+/// The code of an item of C on a processor that issues execution sets. Asked for only when somebody looks.
+#[salsa::tracked(lru = 32)]
+pub fn set_emission<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<SetEmission> {
+    derive::sets::emission(db, item)
+}
+
+/// Returns the reports on that code, item-relative. Asked for only when somebody looks.
+#[salsa::tracked]
+pub fn item_sets<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemSets>> {
+    derive::sets::item_sets(db, item).map(Arc::new)
 }
 
 /// A projection: whether a product and a sum may be one operation, which a line of the text forbids.

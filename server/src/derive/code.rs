@@ -4,6 +4,8 @@
 //! PTX for `sm_NN` by our own lowering: an estimate of a compiler's output, not that output; the result of
 //! `ptxas` for it is `ptxas`'s own. A `.ptx` file is its own code.
 
+mod sets;
+
 use super::budget::Budget;
 use super::costs::{Costs, Fit, of_function};
 use super::rows::rows_of;
@@ -44,6 +46,8 @@ pub enum CodeTarget {
     Gpu { sm: u32 },
     /// A processor with explicit groups, by its name.
     Groups { processor: SmolStr },
+    /// A processor that issues execution sets, by its name.
+    Sets { processor: SmolStr },
 }
 
 /// `sm_80`, `ia64:mckinley`.
@@ -52,6 +56,7 @@ impl std::fmt::Display for CodeTarget {
         match self {
             CodeTarget::Gpu { sm } => write!(f, "sm_{sm}"),
             CodeTarget::Groups { processor } => write!(f, "ia64:{processor}"),
+            CodeTarget::Sets { processor } => f.write_str(processor),
         }
     }
 }
@@ -212,8 +217,11 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     Some(shown)
 }
 
-/// The IA-64 code of a function of C: loops pipelined, cycles as comments.
+/// The code of a function of C: loops pipelined, cycles as comments.
 fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
+    if super::sets::processor(db, file).is_some() {
+        return sets::of(db, file, item);
+    }
     let found = db::machine_code(db, item).as_ref()?;
     let function = db::lowered(db, item).first()?.module.functions.first()?;
     let mut shown = TargetCode {

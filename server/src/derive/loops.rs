@@ -102,14 +102,17 @@ pub fn conversions(
     Some(first.conversions)
 }
 
-/// Returns true if the editor speaks of processors with explicit groups: somebody named one.
+/// Returns true if the editor speaks of processors with explicit groups: somebody named one, and none with execution sets.
 pub fn are_shown(db: &dyn Db, file: File) -> bool {
     let settings = program::settings(db, file);
     let own = || {
         settings.analysis(db).machine_file.is_some()
             && db::processor(db, settings).name != crate::config::PROCESSOR
     };
-    file.language(db) == Language::C && (settings.analysis(db).processor.is_some() || own())
+    let sets = super::sets::processor(db, file).is_some();
+    !sets
+        && file.language(db) == Language::C
+        && (settings.analysis(db).processor.is_some() || own())
 }
 
 /// Calls with the item, its text, the function around a place of a file, and the place in the item, where the editor speaks of such
@@ -146,7 +149,7 @@ pub struct ItemPlaced {
 }
 
 impl ItemPlaced {
-    fn of(function: &Function, loc: Loc) -> ItemPlaced {
+    pub(super) fn of(function: &Function, loc: Loc) -> ItemPlaced {
         let site = (loc.site != Site(0)).then(|| function.sites.get(loc.site));
         ItemPlaced {
             loc,

@@ -22,6 +22,7 @@ pub mod register_rows;
 pub mod registers;
 pub mod repacked;
 pub mod rows;
+pub mod sets;
 pub mod silences;
 pub mod speculation;
 pub mod timing;

@@ -90,14 +90,19 @@ impl Backend {
                 let Some(code) = found.await?.flatten() else {
                     return Ok(None);
                 };
+                let comment = match code.target {
+                    CodeTarget::Sets { .. } => ";",
+                    CodeTarget::Groups { .. } | CodeTarget::Gpu { .. } => "//",
+                };
                 let extension = match code.target {
                     CodeTarget::Groups { .. } => "ia64.s",
+                    CodeTarget::Sets { .. } => "sc140.asm",
                     CodeTarget::Gpu { .. } => "ptx",
                 };
                 let text = match &code.refused {
                     Some(reason) => {
                         let reason = views::code::refused(reason);
-                        format!("// No code for {}: {reason}.\n", code.name)
+                        format!("{comment} No code for {}: {reason}.\n", code.name)
                     }
                     None => code.text,
                 };

@@ -66,7 +66,11 @@ pub fn processor(db: &dyn Db, settings: Settings) -> Arc<Table> {
     let name = settings.analysis(db).processor.as_deref();
     own(db, settings)
         .filter(|table| table.epic().is_some())
-        .or_else(|| machine::named(name.unwrap_or(config::PROCESSOR)))
+        .or_else(|| {
+            name.and_then(machine::named)
+                .filter(|table| table.epic().is_some())
+        })
+        .or_else(|| machine::named(config::PROCESSOR))
         .unwrap_or_else(machine::default_table)
 }
 
@@ -76,6 +80,14 @@ pub fn set_processor(db: &dyn Db, settings: Settings) -> Option<Arc<Table>> {
     own(db, settings)
         .filter(|table| table.sets().is_some())
         .or_else(|| known().find(|table| table.sets().is_some()).cloned())
+}
+
+/// The processor with execution sets that C is shown for: the user's own, or the one that is named.
+pub fn c_set_processor(db: &dyn Db, settings: Settings) -> Option<Arc<Table>> {
+    let name = settings.analysis(db).processor.as_deref();
+    own(db, settings)
+        .or_else(|| name.and_then(machine::named))
+        .filter(|table| table.sets().is_some())
 }
 
 pub fn charges(db: &dyn Db, settings: Settings) -> Machine {

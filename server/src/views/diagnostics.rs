@@ -302,6 +302,7 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut notes = super::assembly::notes(db, file);
     notes.extend(super::set_rules::notes(db, file));
     notes.extend(super::loops::notes(db, file));
+    notes.extend(super::set_loops::notes(db, file));
     for note in &notes {
         let (message, item) = (note.message.clone(), note.item.clone());
         add(note.code, note.level, note.span, message, item);

@@ -168,6 +168,9 @@ fn of_one_lane(
         true => super::branches::hints(db, file, &line_end, &line),
         false => Vec::new(),
     };
+    if switches.registers {
+        hints.extend(super::spilled::hints(db, file, !page.brief, &line_end));
+    }
     let profiled = crate::derive::zeros::stored(db, file).is_some();
     if profiled && switches.zeros {
         for (_, item) in own_items(db, file) {

@@ -28,6 +28,8 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     // Facts of lanes say nothing of a function that runs on one.
     let in_item = match file.language(db) {
         program::Language::C => super::branches::hover(db, file, offset)
+            .or_else(|| super::spilled::hover(db, file, offset))
+            .or_else(|| super::set_loops::hover(db, file, offset))
             .or_else(|| ways(db, file, offset))
             .or_else(|| super::promises::hover(db, file, offset)),
         _ => in_item(db, file, offset),

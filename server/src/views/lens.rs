@@ -1,6 +1,6 @@
 //! A line above each kernel: what there is to look at.
 
-use super::{costs, loops, text};
+use super::{costs, loops, set_loops, text};
 use crate::config::CostHints;
 use crate::db::{self, Db, File, Item};
 use crate::derive::accesses::is_wasteful;
@@ -127,6 +127,10 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
         }));
         lenses.sort_by_key(|lens| lens.span.start);
     }
+    if let Some(table) = crate::derive::sets::processor(db, file) {
+        lenses.extend(of_sets(db, file, &table.name));
+        lenses.sort_by_key(|lens| lens.span.start);
+    }
     let profiled = crate::derive::zeros::stored(db, file).is_some();
     if profiled && file.settings(db).view(db).hints.frequencies {
         for (_, item) in own_items(db, file) {
@@ -144,6 +148,37 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
         lenses.sort_by_key(|lens| lens.span.start);
     }
     lenses
+}
+
+/// A line above each function and each loop of C, on a processor that issues execution sets.
+fn of_sets(db: &dyn Db, file: File, processor: &str) -> Vec<Lens> {
+    let mut out = Vec::new();
+    for (place, item, found) in crate::derive::sets::of_file(db, file, None) {
+        if !found.refused.is_empty() {
+            continue;
+        }
+        let rows = set_loops::rows_of_item(db, file, item);
+        let values = super::spilled::of_item(db, file, item, found);
+        let names = values.iter().map(|one| one.name(db, file).replace('`', ""));
+        let names: Vec<String> = names.collect();
+        let lens = |span: Span, title: String| Lens {
+            span,
+            title,
+            item: found.function.to_string(),
+            costs: None,
+            registers: None,
+        };
+        let own: Vec<set_loops::Row> = rows.into_iter().filter(|row| !row.is_inlined()).collect();
+        out.push(lens(
+            found.name_span.shifted(place.start),
+            set_loops::function_title(&own, &names, processor),
+        ));
+        out.extend(
+            own.iter()
+                .map(|row| lens(row.span, set_loops::title(row, processor))),
+        );
+    }
+    out
 }
 
 /// The line at which most registers of a function are live, from 1.

@@ -15,7 +15,7 @@ pub fn class_and_form(class: Class, form: &ValueForm) -> String {
 }
 
 /// A number with its word; nothing of none.
-pub(super) fn counted(count: usize, one: &str, many: &str) -> Option<String> {
+pub fn counted(count: usize, one: &str, many: &str) -> Option<String> {
     match count {
         0 => None,
         1 => Some(format!("1 {one}")),

@@ -10,6 +10,7 @@ pub mod model;
 mod pictures;
 mod run;
 mod schedule;
+mod set_schedule;
 mod source;
 mod values;
 mod watch;
@@ -170,7 +171,7 @@ pub fn data(
         .collect();
     let explicit = file.language(db) == Language::C || file.language(db).is_assembly();
     let target = match explicit {
-        true => db::processor(db, file.settings(db)).name.to_string(),
+        true => crate::derive::sets::processor_name(db, file).to_string(),
         false => db::machine(db, settings).name.to_string(),
     };
     let scope = match options.scope {

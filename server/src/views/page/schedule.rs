@@ -4,6 +4,7 @@
 //! branch that rotates registers.
 
 use super::model::{CodeRow, LoopRow, OperationRow, ScheduleRow};
+use super::set_schedule;
 use super::source::Places;
 use crate::db::{self, Db, File, Item};
 use crate::derive::code;
@@ -27,6 +28,35 @@ pub(super) fn loops(
     item: Item<'_>,
     function: &Function,
 ) -> (Vec<LoopRow>, Vec<String>, Option<CodeRow>) {
+    let (rows, refused) = match crate::derive::sets::processor(db, file) {
+        Some(_) => set_schedule::loops(db, file, item, function),
+        None => of_groups(db, file, item, function),
+    };
+    let code = code::of_key(
+        db,
+        file,
+        &syntax::ItemKey {
+            name: item.name(db).clone(),
+            ordinal: item.ordinal(db),
+        },
+    );
+    let code = code.filter(|code| code.refused.is_none() && !code.text.is_empty());
+    let code = code.map(|code| CodeRow {
+        target: code.target.to_string(),
+        text: code.text,
+        lines: (code.lines.iter())
+            .map(|&(text, line)| (text + 1, line + 1))
+            .collect(),
+    });
+    (rows, refused, code)
+}
+
+fn of_groups(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    function: &Function,
+) -> (Vec<LoopRow>, Vec<String>) {
     let places = Places { db, file, item };
     let found = loops::rows_of_item(db, file, item);
     let machine = db::machine_code(db, item).as_deref();
@@ -60,23 +90,7 @@ pub(super) fn loops(
             .collect(),
         _ => Vec::new(),
     };
-    let code = code::of_key(
-        db,
-        file,
-        &syntax::ItemKey {
-            name: item.name(db).clone(),
-            ordinal: item.ordinal(db),
-        },
-    );
-    let code = code.filter(|code| code.refused.is_none() && !code.text.is_empty());
-    let code = code.map(|code| CodeRow {
-        target: code.target.to_string(),
-        text: code.text,
-        lines: (code.lines.iter())
-            .map(|&(text, line)| (text + 1, line + 1))
-            .collect(),
-    });
-    (rows, refused, code)
+    (rows, refused)
 }
 
 fn loop_row(

@@ -1,0 +1,192 @@
+//! C on a processor that issues execution sets: the code of an item, its innermost loops with their bounds, and the values that
+//! live in memory for want of registers. Places are relative to items.
+//!
+//! Loops are pipelined where that is possible. All figures are of the code that is emitted, with caches that hit.
+
+use super::loops::ItemPlaced;
+use crate::db::{self, Db, File, Item, ItemPlace};
+use crate::program::{self, Language, own_items};
+use codegen::machine::Table;
+use codegen::refusal::{Refusal, Refused};
+use codegen::target::sc140::emit::{
+    Emitted, LoopReport, Options, Reason, SpillCost, SpilledValue, Unpipelined, emit,
+};
+use ir::{Function, Loc, VariableKind};
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::Span;
+
+/// The processor that C of a file is shown for, if it issues execution sets: the user's own table, or the one that is named.
+pub fn processor(db: &dyn Db, file: File) -> Option<Arc<Table>> {
+    if file.language(db) != Language::C {
+        return None;
+    }
+    program::c_set_processor(db, program::settings(db, file))
+}
+
+/// The name of the processor that C of a file is shown for.
+pub fn processor_name(db: &dyn Db, file: File) -> SmolStr {
+    match processor(db, file) {
+        Some(table) => table.name.clone(),
+        None => db::processor(db, program::settings(db, file)).name.clone(),
+    }
+}
+
+/// The code of an item on such a processor.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SetEmission {
+    pub processor: SmolStr,
+    /// Function 0 is the item.
+    pub code: Result<Emitted, Vec<Refused>>,
+}
+
+/// The code of an item of C; of others none.
+pub fn emission(db: &dyn Db, item: Item<'_>) -> Option<SetEmission> {
+    let table = processor(db, item.main(db))?;
+    let module = &db::lowered(db, item).first()?.module;
+    if module.functions.first()?.layout.is_empty() {
+        return None;
+    }
+    Some(SetEmission {
+        processor: table.name.clone(),
+        code: emit(module, table.sets()?, &Options::default()),
+    })
+}
+
+/// The reason that holds a loop back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HeldBack {
+    By(Reason),
+    Unpipelined(Unpipelined),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct LoopRow {
+    /// Its head, or its first operation.
+    pub places: [ItemPlaced; 2],
+    pub report: LoopReport,
+    /// The places of the operations of the recurrence, in its order.
+    pub critical: Vec<ItemPlaced>,
+    /// Each with its places.
+    pub reasons: Vec<(HeldBack, Vec<ItemPlaced>)>,
+    /// The spilled values that cost something in it, by number.
+    pub spills: Vec<(usize, SpillCost)>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct SpillRow {
+    pub value: SpilledValue,
+    /// Of an argument its declaration.
+    pub definition: Option<ItemPlaced>,
+    pub stores: Vec<ItemPlaced>,
+    pub loads: Vec<ItemPlaced>,
+    /// The heads of the loops of `value.loops`.
+    pub heads: Vec<ItemPlaced>,
+}
+
+/// The reports on an item's code, with places relative to items.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ItemSets {
+    pub function: SmolStr,
+    pub name_span: Span,
+    pub loops: Vec<LoopRow>,
+    pub spills: Vec<SpillRow>,
+    /// The reasons why it has no code.
+    pub refused: Vec<(ItemPlaced, Refusal)>,
+}
+
+/// The reports on an item of C; of others none.
+pub fn item_sets(db: &dyn Db, item: Item<'_>) -> Option<ItemSets> {
+    let made = db::set_emission(db, item).as_ref()?;
+    let function = db::lowered(db, item).first()?.module.functions.first()?;
+    let mut out = ItemSets {
+        function: function.name.clone(),
+        name_span: function.name_span,
+        loops: Vec::new(),
+        spills: Vec::new(),
+        refused: Vec::new(),
+    };
+    match &made.code {
+        Err(reasons) => {
+            let each = reasons.iter();
+            let each = each.map(|one| (ItemPlaced::of(function, one.loc), one.reason.clone()));
+            out.refused = each.collect();
+        }
+        Ok(emitted) => {
+            let report = emitted.functions.first()?;
+            let spills = &report.spills;
+            out.loops = report
+                .loops
+                .iter()
+                .map(|report| loop_row(function, report, spills))
+                .collect();
+            out.spills = spills.iter().map(|one| spill_row(function, one)).collect();
+        }
+    }
+    Some(out)
+}
+
+fn loop_row(function: &Function, report: &LoopReport, spills: &[SpilledValue]) -> LoopRow {
+    let placed = |loc: Loc| ItemPlaced::of(function, loc);
+    let links = report.bounds.iter().flat_map(|bounds| &bounds.critical);
+    let by = report.reasons.iter().map(|reason| {
+        let places = reason.places().into_iter().map(placed).collect();
+        (HeldBack::By(*reason), places)
+    });
+    // What holds it back is the reason why there is no better schedule.
+    let follows = |reason: &Unpipelined| {
+        matches!(reason, Unpipelined::Schedule(_)) && !report.reasons.is_empty()
+    };
+    let refused = report.refused.into_iter().filter(|reason| !follows(reason));
+    let refused = refused.map(|reason| (HeldBack::Unpipelined(reason), Vec::new()));
+    let own = spills.iter().enumerate().filter_map(|(number, value)| {
+        let mut costs = value.loops.iter();
+        let cost = costs.find(|cost| cost.head == report.head && cost.head != Loc::NONE)?;
+        Some((number, *cost))
+    });
+    LoopRow {
+        places: [placed(report.head), placed(report.loc)],
+        critical: links.map(|link| placed(link.loc)).collect(),
+        reasons: by.chain(refused).collect(),
+        spills: own.collect(),
+        report: report.clone(),
+    }
+}
+
+fn spill_row(function: &Function, value: &SpilledValue) -> SpillRow {
+    let placed = |&loc: &Loc| ItemPlaced::of(function, loc);
+    let declared = || {
+        let name = value.name.as_ref()?;
+        let mut variables = function.variables.values();
+        let own =
+            variables.find(|known| known.kind == VariableKind::Parameter && known.name == *name);
+        own.map(|own| placed(&own.declared))
+    };
+    SpillRow {
+        definition: match value.definition {
+            Loc::NONE => declared(),
+            definition => Some(placed(&definition)),
+        },
+        stores: value.stores.iter().map(placed).collect(),
+        loads: value.loads.iter().map(placed).collect(),
+        heads: value.loops.iter().map(|cost| placed(&cost.head)).collect(),
+        value: value.clone(),
+    }
+}
+
+/// The items of the file itself that have code on such a processor, and the reports; those of one name, or all.
+pub fn of_file<'db>(
+    db: &'db dyn Db,
+    file: File,
+    name: Option<&str>,
+) -> Vec<(ItemPlace, Item<'db>, &'db ItemSets)> {
+    if processor(db, file).is_none() {
+        return Vec::new();
+    }
+    let own = own_items(db, file).into_iter();
+    let own = own.filter(|(_, item)| {
+        item.holds(db).code && name.is_none_or(|name| item.name(db).as_str() == name)
+    });
+    own.filter_map(|(at, item)| Some((at, item, db::item_sets(db, item).as_deref()?)))
+        .collect()
+}

@@ -1,0 +1,274 @@
+//! Loops and spilled values of C on a processor that issues execution sets: `lockstep loops`, and what the editor shows of them.
+
+#[path = "support/command.rs"]
+mod command;
+
+use command::{Place, json, lockstep, text};
+use lockstep_server::config::Config;
+use lockstep_server::db::{Database, File, Source};
+use lockstep_server::derive::code;
+use lockstep_server::profile::make::inputs_of;
+use lockstep_server::views::diagnostics::diagnostics;
+use lockstep_server::views::hints::hints;
+use lockstep_server::views::hover::hover;
+use lockstep_server::views::lens::lenses;
+use lockstep_server::views::page;
+use std::path::Path;
+use std::sync::Arc;
+use syntax::Span;
+
+const TEXT: &str = "\
+typedef short Word16; typedef int Word32;
+Word32 L_mac(Word32, Word16, Word16);
+Word32 dot(const Word16 *x, const Word16 *y, int n) {
+    Word32 s = 0;
+    for (int i = 0; i < n; i++) s = L_mac(s, x[i], y[i]);
+    return s;
+}
+void scale(const Word16 *x, Word16 *y, int n) {
+    for (int i = 0; i < n; i++) y[i] = (x[i] ^ 3) - x[i];
+}
+int many(const int *restrict x, int *restrict y, int a, int b, int c, int d, int e, int f, int n) {
+    int p = a * b, q = b * c, r = c * d, s = d * e, t = 0, u = e * f, v = f * a, w = a ^ 5;
+    for (int i = 0; i < n; i++) {
+        t += ((x[2*i] ^ p) & q) + ((x[2*i+1] ^ r) & s) + (a ^ t) + (b & t) + (c | t) + (d ^ i) + (e & i);
+        y[2*i] = t ^ u; y[2*i+1] = (t ^ v) & w;
+        t ^= (u & i) + (v & f) + (w ^ i);
+    }
+    return t + p + q + r + s + u + v + w;
+}
+";
+
+fn open(processor: Option<&str>) -> (Database, File) {
+    let mut db = Database::default();
+    let text = Source::Text {
+        text: Arc::from(TEXT),
+        lossy: false,
+    };
+    let file = db.file_with_text(Path::new("/k.c"), text);
+    let mut config = Config::default();
+    config.analysis.processor = processor.map(Into::into);
+    let settings = db.new_settings(config.analysis, config.view, Vec::new());
+    db.set_file_settings(file, settings);
+    (db, file)
+}
+
+fn at(words: &str) -> u32 {
+    TEXT.find(words).expect(words) as u32
+}
+
+#[test]
+fn the_command_line_says_what_bounds_a_loop_and_what_spills() {
+    let place = Place::new("set-loops");
+    let file = place.file("k.c", TEXT);
+    let found = json(&lockstep(&[
+        "loops", &file, "--target", "sc140", "--format", "json",
+    ]));
+    assert_eq!(found["processor"], "sc140");
+    let rows = found["loops"].as_array().expect("loops");
+    let of = |name: &str| rows.iter().find(|row| row["item"] == name).expect(name);
+    let dot = of("dot");
+    assert_eq!(
+        (&dot["ii"], &dot["res_mii"], &dot["line"]),
+        (&1.into(), &1.into(), &5.into())
+    );
+    assert_eq!(dot["units"][0]["unit"], "address units");
+    assert_eq!(dot["critical"][0]["variables"][0], "s");
+    assert_eq!(
+        (&dot["pipelined"], &dot["counted"]),
+        (&true.into(), &true.into())
+    );
+    let scale = of("scale");
+    assert_eq!(scale["pipelined"], false);
+    let reasons = scale["reasons"].as_array().expect("reasons");
+    assert_eq!(reasons.len(), 1, "{scale}");
+    assert!(
+        reasons[0]["remedy"]
+            .as_str()
+            .is_some_and(|told| told.contains("`restrict`"))
+    );
+    let many = of("many");
+    let spills = many["spills"].as_array().expect("spills");
+    assert!(!spills.is_empty());
+    let all = found["spills"].as_array().expect("spills");
+    for own in spills {
+        let known = all
+            .iter()
+            .find(|one| one["name"] == own["name"])
+            .expect("it");
+        assert_eq!(known["registers"], "data registers");
+        assert!(
+            known["line"]
+                .as_u64()
+                .is_some_and(|line| (11..=12).contains(&line)),
+            "{known}"
+        );
+        assert_eq!(known["loops"][0]["cycles"], own["cycles"]);
+    }
+    // The names that the text gives are those of the source.
+    let told = text(&lockstep(&[
+        "loops", &file, "--target", "sc140", "--item", "many",
+    ]));
+    let name = spills[0]["name"].as_str().expect("a name");
+    assert!(told.contains(&format!("`{name}` in memory: ")), "{told}");
+    assert!(
+        told.contains("(estimate for sc140)") && !told.contains("dot:"),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_processor_of_the_project_decides_what_is_shown() {
+    let place = Place::new("set-loops-configured");
+    let file = place.file("k.c", TEXT);
+    let ia64 = json(&lockstep(&["loops", &file, "--format", "json"]));
+    assert_eq!(ia64["processor"], "itanium2");
+    place.file("lockstep.toml", "processor = \"sc140\"\n");
+    let sets = json(&lockstep(&["loops", &file, "--format", "json"]));
+    assert_eq!(sets["processor"], "sc140");
+    let assembly = text(&lockstep(&["emit", &file, "--item", "dot", "--pipeline"]));
+    assert!(
+        assembly.starts_with("; sc140, by `processor` in lockstep.toml\n"),
+        "{assembly}"
+    );
+    // Assembly of IA-64 has its own processor then.
+    let group = place.file("k.ia64.s", "\tadd r8 = r32, r33\n\tbr.ret.sptk b0 ;;\n");
+    assert!(lockstep(&["check", &group]).status.success());
+}
+
+#[test]
+fn the_editor_shows_intervals_spills_and_reasons() {
+    let (db, file) = open(Some("sc140"));
+    let titles: Vec<String> = lenses(&db, file)
+        .into_iter()
+        .map(|lens| lens.title)
+        .collect();
+    let has = |words: &str| titles.iter().any(|title| title.contains(words));
+    assert!(has("1 loop, 1 pipelined · no spills · sc140"), "{titles:?}");
+    assert!(
+        has("II 1 (bound 1, address units) · 2 stages"),
+        "{titles:?}"
+    );
+    assert!(
+        has("cyc/iter) · not pipelined (estimate for sc140)"),
+        "{titles:?}"
+    );
+    let whole = Span::new(0, TEXT.len() as u32);
+    let shown = hints(&db, file, whole, &file.settings(&db).view(&db).hints);
+    let spill = shown.iter().find(|hint| hint.label.contains("spills: "));
+    let spill = spill.expect("a hint at a spilled variable");
+    assert!(spill.label.contains("cyc/iter"), "{spill:?}");
+    let found = diagnostics(&db, file);
+    let codes: Vec<&str> = found.iter().map(|one| one.code).collect();
+    for code in ["spill-in-loop", "loop-not-pipelined", "loop-recurrence"] {
+        assert!(codes.contains(&code), "{codes:?}");
+    }
+    let spilled = found
+        .iter()
+        .find(|one| one.code == "spill-in-loop")
+        .expect("it");
+    assert!(
+        spilled.message.contains("(sc140; estimate)"),
+        "{}",
+        spilled.message
+    );
+    // A loop's table at its head, and a variable's story at its name.
+    let head = hover(&db, file, at("for (int i = 0; i < n; i++) s =")).expect("a hover");
+    assert!(
+        head.markdown.contains("| address units | 2 | 2 | 1 |"),
+        "{}",
+        head.markdown
+    );
+    assert!(
+        head.markdown.contains("recurrence: mac `s` (line 5)"),
+        "{}",
+        head.markdown
+    );
+    let name = spill.label.trim().split(' ').next().expect("a name");
+    let place = TEXT.find(&format!("{name} = ")).expect("its definition") as u32;
+    let story = hover(&db, file, place).expect("a hover");
+    assert!(
+        story.markdown.contains("the data registers are full")
+            && story.markdown.contains("in the loop of line 13"),
+        "{}",
+        story.markdown
+    );
+}
+
+#[test]
+fn without_such_a_processor_nothing_of_it_is_shown() {
+    for processor in [None, Some("itanium2")] {
+        let (db, file) = open(processor);
+        let told = diagnostics(&db, file);
+        assert!(told.iter().all(|one| one.code != "spill-in-loop"));
+        let titles = lenses(&db, file);
+        assert!(
+            titles.iter().all(|lens| !lens.title.contains("sc140")),
+            "{titles:?}"
+        );
+    }
+}
+
+#[test]
+fn the_code_beside_the_source_says_what_each_set_holds() {
+    let (db, file) = open(Some("sc140"));
+    let shown = code::at(&db, file, at("Word32 s = 0")).expect("code");
+    assert_eq!(
+        (shown.name.as_str(), shown.target.to_string().as_str()),
+        ("dot", "sc140")
+    );
+    let lines: Vec<&str> = shown.text.lines().collect();
+    let kernel = lines
+        .iter()
+        .position(|line| line.contains("LOOPSTART"))
+        .expect("a kernel");
+    assert!(
+        lines[kernel + 2].starts_with(" [")
+            && lines[kernel + 2].contains("data 1/4  address 2/2  words"),
+        "{}",
+        lines[kernel + 2]
+    );
+    let mac = lines
+        .iter()
+        .position(|line| line.contains("mac ") && line.contains("; stage 1"));
+    let mac = mac.expect("the product of the kernel") as u32;
+    // Its line of the source, from 0; the way back leads to all its places.
+    assert!(shown.lines.contains(&(mac, 4)), "{:?}", shown.lines);
+    assert!(shown.lines.iter().filter(|line| line.1 == 4).count() > 3);
+}
+
+#[test]
+fn the_report_shows_the_kernel_by_unit() {
+    let (db, file) = open(Some("sc140"));
+    let inputs = inputs_of(Path::new("/k.c"), None).expect("none");
+    let page = page::data(&db, file, Some("dot"), &inputs, &());
+    assert_eq!(page.target, "sc140");
+    let own = &page.functions[0];
+    let row = &own.loops[0];
+    let plan = row.schedule.as_ref().expect("a schedule");
+    let slots: Vec<(&str, u32)> = plan
+        .slots
+        .iter()
+        .map(|(kind, count)| (kind.as_str(), *count))
+        .collect();
+    assert_eq!(
+        (plan.interval, plan.stages, slots),
+        (1, 2, vec![("D", 4), ("A", 2)])
+    );
+    let mut kernel: Vec<(&str, &str, Option<u32>)> = plan
+        .operations
+        .iter()
+        .map(|one| (one.mnemonic.as_str(), one.slot.as_str(), one.stage))
+        .collect();
+    kernel.sort_unstable();
+    assert_eq!(
+        kernel,
+        [
+            ("mac", "D", Some(1)),
+            ("move.f", "A", Some(0)),
+            ("move.f", "A", Some(0))
+        ]
+    );
+    assert!(plan.operations.iter().all(|one| one.line == Some(5)));
+    assert!(own.code.as_ref().is_some_and(|code| code.target == "sc140"));
+}
