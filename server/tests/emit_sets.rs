@@ -114,3 +114,44 @@ fn options_of_other_targets_are_refused() {
     assert_eq!(made.status.code(), Some(2));
     assert!(errors(&made).contains("`--no-bundles` says nothing of `--target sc140`"));
 }
+
+/// Seventeen sums and what they are made of are more than a file of registers holds.
+#[test]
+fn spill_code_is_counted_and_may_be_kept() {
+    let sums: Vec<String> = (0..17).map(|at| format!("s{at}")).collect();
+    let declared: Vec<String> = sums.iter().map(|sum| format!("{sum} = {sum}_")).collect();
+    let parameters: Vec<String> = sums.iter().map(|sum| format!("int {sum}_")).collect();
+    let steps: Vec<String> = sums
+        .iter()
+        .enumerate()
+        .map(|(at, sum)| format!("{sum} ^= x[i + {at}];"))
+        .collect();
+    let source = format!(
+        "int f(const int *x, int n, {}) {{\n int {};\n for (int i = 0; i < n; i++) {{ {} }}\n return {};\n}}\n",
+        parameters.join(", "),
+        declared.join(", "),
+        steps.join(" "),
+        sums.join(" + ")
+    );
+    let place = Place::new("emit-sets-spills");
+    let source = place.file("f.c", &source);
+    let printed = |more: &[&str]| {
+        let plain = ["emit", &source, "--target", "sc140", "--format", "json"];
+        let made = lockstep(&[&plain[..], more].concat());
+        json(&made)["functions"][0].clone()
+    };
+    let (less, kept) = (printed(&[]), printed(&["--keep-spills"]));
+    let count = |function: &serde_json::Value, at: &str| {
+        let of = |kind: &str| function["transfers"][at][kind].as_u64().expect("a number");
+        of("loads") + of("stores")
+    };
+    assert_eq!(count(&kept, "left"), count(&kept, "allocated"));
+    assert_eq!(count(&less, "allocated"), count(&kept, "allocated"));
+    assert!(count(&less, "left") < count(&kept, "left"), "{less} {kept}");
+    let cycles = |function: &serde_json::Value| function["cycles"].as_f64().expect("cycles");
+    assert!(cycles(&less) < cycles(&kept), "{less} {kept}");
+    // There is nothing of it for other processors.
+    let refused = lockstep(&["emit", &source, "--keep-spills"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", errors(&refused));
+    assert!(errors(&refused).contains("`--keep-spills` says nothing of"));
+}

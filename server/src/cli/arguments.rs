@@ -203,6 +203,9 @@ pub(super) struct EmitArgs {
     /// Rounds products and sums separately, as after `#pragma STDC FP_CONTRACT OFF`
     #[arg(long)]
     pub(super) no_contract: bool,
+    /// Keeps every load and store of spilled values that the allocator asks for (SC140)
+    #[arg(long)]
+    pub(super) keep_spills: bool,
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: DataFormat,
     #[command(flatten)]

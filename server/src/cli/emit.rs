@@ -42,6 +42,12 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     let Some(epic) = table.epic() else {
         return Err(nothing(&table.name));
     };
+    if args.keep_spills {
+        return Err(CliError::Usage(format!(
+            "`--keep-spills` says nothing of `{}`",
+            table.name
+        )));
+    }
     let origin = origin(&db, file, args)?;
     let chosen = chosen(&db, file, args.item.as_deref());
     let data = match args.item {

@@ -64,6 +64,7 @@ pub(super) fn emit(args: &EmitArgs, table: &Table) -> Result<u8, CliError> {
     }
     let options = Options {
         pipeline: args.pipeline,
+        reduce_spills: !args.keep_spills,
         ..Options::default()
     };
     let variables = variables
@@ -103,9 +104,18 @@ pub(super) fn emit(args: &EmitArgs, table: &Table) -> Result<u8, CliError> {
                         "refused": report.refused.map(|reason| reason.to_string()),
                     })
                 });
+                let [allocated, left] = function.transfers.map(|traffic| {
+                    json!({
+                        "loads": traffic.loads,
+                        "stores": traffic.stores,
+                        "executed": traffic.executed,
+                    })
+                });
                 json!({
                     "name": function.name.as_str(),
                     "spilled": function.spilled,
+                    "transfers": { "allocated": allocated, "left": left },
+                    "cycles": function.cycles,
                     "loops": loops.collect::<Vec<Value>>(),
                 })
             });
