@@ -20,6 +20,7 @@
 pub mod check;
 mod coalesce;
 pub(crate) mod colour;
+mod fitted;
 mod hoist;
 mod jumps;
 pub(crate) mod named;
@@ -29,6 +30,8 @@ mod simplify;
 pub(crate) mod split;
 
 pub use crate::spills::{Reduction, Traffic};
+pub use fitted::allocate_fitted;
+pub use rounds::Order;
 pub use scan::Place;
 
 use crate::mir::function::{Function, Name, Operation};
@@ -36,6 +39,7 @@ use crate::mir::liveness::Liveness;
 use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
 use crate::spills::{self, code::Code};
+use rustc_hash::FxHashSet;
 
 /// The registers of a function's values.
 #[derive(Clone, PartialEq, Debug)]
@@ -113,7 +117,12 @@ pub fn fits<T: Target>(
 ) -> bool {
     let live = Liveness::of(function);
     let files = T::files(function, processor, limits);
-    let found = scan::scan(function, &live, &files, scan::Choice::LeastUsed);
+    let found = scan::scan(
+        function,
+        &live,
+        &files,
+        scan::Choice::LeastUsed(&FxHashSet::default()),
+    );
     found.is_ok_and(|places| !places.iter().any(|place| matches!(place, Place::Memory)))
 }
 
@@ -131,7 +140,12 @@ pub fn allocate<T: Target>(
 ) -> Result<Allocation<T>, Refusal> {
     let live = Liveness::of(function);
     let files = T::files(function, processor, limits);
-    let places = scan::scan(function, &live, &files, scan::Choice::LeastUsed)?;
+    let places = scan::scan(
+        function,
+        &live,
+        &files,
+        scan::Choice::LeastUsed(&FxHashSet::default()),
+    )?;
     Ok(placed(function, &places, None))
 }
 
@@ -147,9 +161,22 @@ pub fn allocate_reduced<T: Target>(
 ) -> Result<Allocation<T>, Refusal> {
     let live = Liveness::of(function);
     let files = T::files(function, processor, limits);
-    let places = scan::scan(function, &live, &files, scan::Choice::LeastUsed)?;
+    let places = scan::scan(
+        function,
+        &live,
+        &files,
+        scan::Choice::LeastUsed(&FxHashSet::default()),
+    )?;
     let homes = T::homes(function, processor, limits);
     Ok(placed(function, &places, Some((reduction, &homes))))
+}
+
+/// Panics in debug builds where `check` finds a violation.
+fn verified<T: Target>(before: &Function<T>, now: &Function<T>, allocation: &Allocation<T>) {
+    if cfg!(debug_assertions) {
+        let verdict = check::check(before, now, allocation);
+        assert_eq!(verdict, Ok(()), "{}", now.name);
+    }
 }
 
 /// Writes places into the function. Values in memory may have these registers, where transfers are to be taken away.
@@ -160,24 +187,18 @@ fn placed<T: Target>(
 ) -> Allocation<T> {
     let before = function.clone();
     let mut code = Code::new(&before, places);
-    let check = |now: &Function<T>, allocation: &Allocation<T>| {
-        if cfg!(debug_assertions) {
-            let verdict = check::check(&before, now, allocation);
-            assert_eq!(verdict, Ok(()), "{}", now.name);
-        }
-    };
     let plain = code.written(false);
     match reduced {
         Some((reduction, homes)) if plain.allocation.traffic != Traffic::default() => {
             let mut now = before.clone();
             let allocation = spills::write(&mut now, plain);
-            check(&now, &allocation);
+            verified(&before, &now, &allocation);
             spills::reduce(&mut code, reduction, homes);
             spills::write(function, code.written(true))
         }
         _ => {
             let allocation = spills::write(function, plain);
-            check(function, &allocation);
+            verified(&before, function, &allocation);
             allocation
         }
     }

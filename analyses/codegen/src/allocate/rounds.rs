@@ -62,6 +62,15 @@ pub(crate) fn unchanged<T: Target>(function: &Function<T>) -> Vec<Vec<Around<T>>
     rows.collect()
 }
 
+/// The values that go first where registers run out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Those whose next read is the farthest.
+    FarthestRead,
+    /// Those that are used least for as long as they live, by the weights of blocks.
+    LeastUsed,
+}
+
 /// A function whose values fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fitted<T: Target> {
@@ -81,6 +90,7 @@ pub fn fit<T: Target>(
     function: &mut Function<T>,
     files: &[RegisterFile<T>],
     kept: &[Virtual],
+    order: Order,
     homes: &mut dyn Homes<T>,
 ) -> Result<Fitted<T>, Refusal> {
     let mut around = unchanged(function);
@@ -89,7 +99,11 @@ pub fn fit<T: Target>(
     let mut spilled = Vec::new();
     loop {
         let live = Liveness::of(function);
-        let places = scan::scan(function, &live, files, Choice::FarthestRead(&fixed))?;
+        let choice = match order {
+            Order::FarthestRead => Choice::FarthestRead(&fixed),
+            Order::LeastUsed => Choice::LeastUsed(&fixed),
+        };
+        let places = scan::scan(function, &live, files, choice)?;
         let away: Vec<Virtual> = (0..places.len() as u32)
             .map(Virtual)
             .filter(|one| places[one.0 as usize] == Place::Memory)

@@ -33,8 +33,8 @@ struct Interval {
 /// The value that goes to memory where registers run out.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Choice<'a> {
-    /// The one that is used least for as long as it lives.
-    LeastUsed,
+    /// The one that is used least for as long as it lives, but for these, which never go.
+    LeastUsed(&'a FxHashSet<Virtual>),
     /// The one whose next read is the farthest, but for these, which never go.
     FarthestRead(&'a FxHashSet<Virtual>),
 }
@@ -236,7 +236,13 @@ fn named<T: Target>(function: &Function<T>) -> Vec<Named<T::Register>> {
                     end: position + 1,
                 });
             }
-            if operation.branch() == Some(Branch::Call) {
+            let branch = operation.branch();
+            // Arguments and results wait in their registers until control goes to another.
+            if matches!(branch, Some(Branch::Call | Branch::Return)) {
+                let passed = open.iter_mut().filter(|one| T::passes(one.register));
+                passed.for_each(|one| one.end = position);
+            }
+            if branch == Some(Branch::Call) {
                 out.append(&mut open);
                 since = position + 1;
             }
@@ -263,7 +269,7 @@ pub(super) fn scan<T: Target>(
     choice: Choice<'_>,
 ) -> Result<Vec<Place<T::Register>>, Refusal> {
     let reads = match choice {
-        Choice::LeastUsed => Vec::new(),
+        Choice::LeastUsed(_) => Vec::new(),
         Choice::FarthestRead(_) => reads(function),
     };
     let mut places = vec![Place::Nowhere; function.registers.len()];
@@ -283,9 +289,8 @@ pub(super) fn scan<T: Target>(
     let crowded = crowded(function, live, files);
     let named = named(function);
     for mut interval in intervals(function, live) {
-        if let Choice::FarthestRead(kept) = choice {
-            interval.fixed |= kept.contains(&interval.register);
-        }
+        let (Choice::LeastUsed(kept) | Choice::FarthestRead(kept)) = choice;
+        interval.fixed |= kept.contains(&interval.register);
         let class = function.class(interval.register);
         let Some(number) = files.iter().position(|file| file.class == class) else {
             return Err(Refusal::NoForm {
@@ -355,7 +360,7 @@ pub(super) fn scan<T: Target>(
         // The less it costs, the sooner it goes to memory.
         let cost = |one: &Interval| match choice {
             _ if one.fixed => f64::INFINITY,
-            Choice::LeastUsed => one.weight / f64::from(one.end - one.start + 1),
+            Choice::LeastUsed(_) => one.weight / f64::from(one.end - one.start + 1),
             Choice::FarthestRead(_) => {
                 let own = &reads[one.register.0 as usize];
                 let next = own.get(own.partition_point(|&at| at <= interval.start));

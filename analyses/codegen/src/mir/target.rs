@@ -294,6 +294,15 @@ pub trait Target: InstructionSet {
         let _ = function;
         false
     }
+    /// The one operation that loads a virtual register of a class from a slot, if one does, and the one that stores it.
+    fn load_into(class: Self::Class, to: Virtual, slot: SpillSlot) -> Option<Operation<Self>> {
+        let _ = (class, to, slot);
+        None
+    }
+    fn store_from(class: Self::Class, from: Virtual, slot: SpillSlot) -> Option<Operation<Self>> {
+        let _ = (class, from, slot);
+        None
+    }
     /// Loads a register from a slot. Registers that it may use besides are kept back like `scratch`.
     fn reload(to: Self::Register, slot: SpillSlot) -> Vec<Operation<Self>>;
     /// Stores it. A guard is named by the virtual register that stands for it.

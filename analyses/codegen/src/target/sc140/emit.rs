@@ -19,7 +19,7 @@ use super::frame::Frame;
 use super::machine::{Limits, locate};
 use super::print::Printer;
 use super::{bounds, counted, data, division, loops, select, spilled, symbols};
-use crate::allocate::{self, Reduction, Traffic};
+use crate::allocate::{self, Order, Reduction, Traffic};
 use crate::legalize::{Words, legalize};
 use crate::machine::sets::Sets;
 use crate::merge::merge;
@@ -332,19 +332,53 @@ fn lowered(
     let unplaced = function.clone();
     let mut allocation = allocate::allocate(&mut function, sets, &limits).map_err(refused)?;
     finish(&mut function, &allocation, sets);
+    // Values may also spill one by one, with no registers kept back for them.
+    let orders = [Order::LeastUsed, Order::FarthestRead];
+    let fitted = |order, reduction| {
+        let mut function = unplaced.clone();
+        let plenty = Limits {
+            spills: false,
+            ..limits
+        };
+        let placed = allocate::allocate_fitted(&mut function, sets, &plenty, order, reduction)?;
+        finish(&mut function, &placed, sets);
+        Some((function, placed))
+    };
+    let spills = allocation.traffic != Traffic::default();
+    for order in orders.into_iter().filter(|_| spills) {
+        let found = fitted(order, None);
+        (function, allocation) = found
+            .filter(|(made, placed)| cycles(made, placed) < cycles(&function, &allocation))
+            .unwrap_or((function, allocation));
+    }
     let given = allocation.traffic;
-    if options.reduce_spills && given != Traffic::default() {
+    if options.reduce_spills && spills {
+        let base = function.clone();
         // What saves transfers may make sets wait: no block may become longer.
+        let better = |made: &Function, placed: &Allocation, than: (&Function, &Allocation)| {
+            let mut blocks = made.blocks.iter().zip(&base.blocks);
+            let fits = blocks.all(|(now, before)| now.cycles.last() <= before.cycles.last());
+            let (less, all) = (placed.traffic, given);
+            let fewer = less.loads <= all.loads && less.stores <= all.stores;
+            let executed = less.executed <= all.executed;
+            fits && fewer && executed && cycles(made, placed) <= cycles(than.0, than.1)
+        };
         for reduction in REDUCTIONS {
             let mut less = unplaced.clone();
             let placed = allocate::allocate_reduced(&mut less, sets, &limits, reduction);
             let placed = placed.map_err(refused)?;
             finish(&mut less, &placed, sets);
-            let blocks = less.blocks.iter().zip(&function.blocks);
-            let longer = |(now, before): (&Block, &Block)| now.cycles.last() > before.cycles.last();
-            let none = !blocks.into_iter().any(longer);
-            if none && cycles(&less, &placed) <= cycles(&function, &allocation) {
-                (function, allocation) = (less, placed);
+            let several = orders
+                .into_iter()
+                .filter_map(|order| fitted(order, Some(reduction)));
+            let mut found = false;
+            for (made, placed) in std::iter::once((less, placed)).chain(several) {
+                if better(&made, &placed, (&function, &allocation)) {
+                    (function, allocation) = (made, placed);
+                    found = true;
+                }
+            }
+            if found {
                 break;
             }
         }

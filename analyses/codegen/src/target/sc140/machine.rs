@@ -324,6 +324,15 @@ impl Target for Sc140 {
     fn are_outputs(registers: &[Reg]) -> bool {
         registers.is_empty()
     }
+    fn load_into(class: File, to: Virtual, slot: SpillSlot) -> Option<Operation> {
+        let load = operation(Opcode::MoveL, vec![to.into()], vec![slot.operand()]);
+        matches!(class, File::Data | File::Address).then_some(load)
+    }
+    fn store_from(class: File, from: Virtual, slot: SpillSlot) -> Option<Operation> {
+        let sources = vec![slot.operand(), from.into()];
+        let store = operation(Opcode::MoveL, Vec::new(), sources);
+        matches!(class, File::Data | File::Address).then_some(store)
+    }
     fn reload(to: Reg, slot: SpillSlot) -> Vec<Operation> {
         let load = |to| operation(Opcode::MoveL, vec![fixed(to)], vec![slot.operand()]);
         match to.file {

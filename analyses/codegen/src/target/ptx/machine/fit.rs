@@ -8,7 +8,7 @@ use super::homes::{Policy, Slots, once};
 use super::listing::{Listing, accepts, declarations, rolled};
 use super::states::State;
 use super::{Body, Limits, Operation, spare};
-use crate::allocate::rounds::{self, Around};
+use crate::allocate::rounds::{self, Around, Order};
 use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
 use isa::ptx::{Class, Ptx, Register};
@@ -85,7 +85,13 @@ pub fn fit(
         function.blocks[0].operations.insert(at, operation.clone());
     }
     let files = Ptx::files(&function, &(), &budget.limits());
-    let fitted = rounds::fit(&mut function, &files, &kept, &mut slots)?;
+    let fitted = rounds::fit(
+        &mut function,
+        &files,
+        &kept,
+        Order::FarthestRead,
+        &mut slots,
+    )?;
     Ok(source.made(
         &slots,
         &fitted.around,
