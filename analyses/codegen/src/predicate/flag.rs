@@ -287,7 +287,7 @@ fn reads<T: Counted>(function: &Function<T>) -> FxHashMap<Virtual, u32> {
     out
 }
 
-/// Keeps flags whose values live across other values of the flag as numbers: made where such a flag is computed, and tested
+/// Keeps flags whose values live across other values of the flag, or across calls, as numbers: made where such a flag is computed, and tested
 /// in front of each read. Values of the flag then do not live beside each other.
 ///
 /// ```text
@@ -306,6 +306,10 @@ pub fn number<T: Arithmetic>(function: &mut Function<T>) {
                     .filter(|&one| last != Some(one)),
             );
             last = operation.writes().find(is_flag).or(last);
+            if operation.branch() == Some(Branch::Call) {
+                // A callee changes the flag.
+                last = None;
+            }
         }
     }
     let numbers: FxHashMap<Virtual, Virtual> = far

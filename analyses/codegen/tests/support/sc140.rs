@@ -7,7 +7,7 @@ use lockstep_codegen::target::sc140::capacity::Capacity;
 use lockstep_codegen::target::sc140::check::check;
 use lockstep_codegen::target::sc140::listing::Listing;
 use oracle::interp::Launch;
-use oracle::random::c::{Argument, Kernel};
+use oracle::random::c::{Argument, Kernel, Scalar};
 use simulate::Memory;
 use simulate::sc140::{Arg, Limits, Outcome, Program, Settings, Source, run};
 use syntax::c_family::{Dialect, parse_text};
@@ -108,6 +108,20 @@ pub(crate) fn simulated(
     Ok((outcome, left.collect()))
 }
 
+/// Returns true if two numbers are the same, or NaNs.
+fn same(ty: Scalar, a: &[u8], b: &[u8]) -> bool {
+    let nan = |bytes: &[u8]| match (ty.is_float(), bytes.len()) {
+        (true, 4) => bytes
+            .try_into()
+            .is_ok_and(|bytes| f32::from_le_bytes(bytes).is_nan()),
+        (true, 8) => bytes
+            .try_into()
+            .is_ok_and(|bytes| f64::from_le_bytes(bytes).is_nan()),
+        _ => false,
+    };
+    a == b || nan(a) && nan(b)
+}
+
 /// Holds the outcome of assembly made of the kernel against the interpreter's; `Err` says what differs.
 pub(crate) fn agrees(
     kernel: &Kernel,
@@ -147,20 +161,32 @@ pub(crate) fn agrees(
     if !outcome.violations.is_empty() || !outcome.changed.is_empty() {
         return Err(format!("{:?} {:?}", outcome.violations, outcome.changed));
     }
-    if let Some(ty) = kernel.returns {
-        let mask = u64::MAX >> (64 - 8 * ty.bytes().min(4));
-        let (found, wanted) = (
-            outcome.data[0] as u64 & mask,
-            expected.returned[0][0] & mask,
-        );
-        if found != wanted {
+    if let Some(ty) = &kernel.returns {
+        let mask = u64::MAX >> (64 - 8 * ty.bytes());
+        let [first, second] = outcome.data.map(|number| number as u64);
+        let found = match ty.bytes() {
+            // The high half first.
+            8 => first << 32 | second & 0xffff_ffff,
+            _ => first & mask,
+        };
+        let wanted = expected.returned[0][0] & mask;
+        let bytes = |bits: u64| bits.to_le_bytes()[..ty.bytes()].to_vec();
+        if !same(*ty, &bytes(found), &bytes(wanted)) {
             return Err(format!("the result is {found:#x} and not {wanted:#x}"));
         }
     }
     for (number, (buffer, after)) in kernel.buffers.iter().zip(&expected.buffers).enumerate() {
         let left = memory.bytes(places[number], buffer.bytes.len());
         let left = left.expect("its memory");
-        if let Some(at) = left.iter().zip(&after.bytes).position(|(a, b)| a != b) {
+        let size = buffer.element.bytes();
+        let pairs = left.chunks(size).zip(after.bytes.chunks(size));
+        let unlike = pairs.map(|(a, b)| !same(buffer.element, a, b));
+        if let Some(at) = unlike
+            .collect::<Vec<bool>>()
+            .iter()
+            .position(|&unlike| unlike)
+        {
+            let at = at * size;
             return Err(format!(
                 "buffer {number}, byte {at}: {:#x} and not {:#x}",
                 left[at], after.bytes[at]

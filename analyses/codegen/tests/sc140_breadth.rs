@@ -1,0 +1,155 @@
+//! SC140 code of C that the processor has no instructions for: numbers of 64 bits, floating point, functions that are called by
+//! their address. `LOCKSTEP_C_KERNELS` random ones of each kind, from the seed `LOCKSTEP_FIRST` on, leave in the simulator what
+//! they leave in the reference interpreter.
+#![allow(clippy::disallowed_methods)]
+
+#[path = "support/sc140.rs"]
+mod sc140;
+
+use lockstep_codegen::machine;
+use lockstep_codegen::target::sc140::emit::{Options, emit};
+use oracle::random::Random;
+use oracle::random::c::kernel;
+use sc140::{interpreted, module_of, simulated};
+use simulate::sc140::Arg;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+fn setting(name: &str, default: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn options(seed: u64) -> Options {
+    Options {
+        pipeline: !seed.is_multiple_of(3),
+        fewer: [0, 0, 8][seed as usize % 3],
+        total: false,
+        big_endian: false,
+    }
+}
+
+/// `total` is false: these kernels shift by fewer places than there are.
+#[test]
+fn kernels_of_long_numbers_and_floats_compute_the_same() {
+    let (count, first) = (
+        setting("LOCKSTEP_C_KERNELS", 60),
+        setting("LOCKSTEP_FIRST", 0),
+    );
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let (mut judged, mut floats) = (0, 0);
+    let mut refused: BTreeMap<String, u64> = BTreeMap::new();
+    for seed in first..first + count {
+        let kernel = kernel(seed);
+        let module = module_of(&kernel.text, &kernel.name);
+        let emitted = match emit(&module, sets, &options(seed)) {
+            Ok(emitted) => emitted,
+            Err(reasons) => {
+                *refused.entry(reasons[0].reason.to_string()).or_default() += 1;
+                continue;
+            }
+        };
+        if emitted.text.contains("_fma") {
+            // The C library is not at hand.
+            continue;
+        }
+        let told = || format!("seed {seed}\n{}\n{}", kernel.text, emitted.text);
+        assert_eq!(sc140::broken(&emitted.text), [""; 0], "{}", told());
+        let expected = interpreted(&kernel, &module);
+        if let Err(why) = sc140::agrees(&kernel, &expected, &emitted.text) {
+            panic!("{why}\n{}", told());
+        }
+        judged += 1;
+        floats += u64::from(emitted.text.contains("f64__") || emitted.text.contains("f32__"));
+    }
+    println!(
+        "{judged} of {count} kernels computed the same, {floats} with floats; refused: {refused:?}"
+    );
+    assert!(
+        judged * 2 >= count && floats * 10 >= count,
+        "{judged} {floats}"
+    );
+}
+
+/// A function of two numbers, and the same in Rust's hands: what it computes of which.
+fn leaf(random: &mut Random, at: usize) -> String {
+    let operand = |random: &mut Random| match random.below(4) {
+        0 => "x".to_owned(),
+        1 => "y".to_owned(),
+        2 => format!("{}", random.below(1000)),
+        _ => "(x ^ y)".to_owned(),
+    };
+    let (a, b) = (operand(random), operand(random));
+    let op = random.pick(&["+", "-", "*", "&", "|"]);
+    format!("static unsigned f{at}(unsigned x, unsigned y) {{ return {a} {op} {b}; }}\n")
+}
+
+/// The text of a kernel that calls functions by an index: through a table, or by a switch.
+fn dispatching(seed: u64) -> [String; 2] {
+    let mut random = Random::new(seed);
+    let count = 2 + random.below(5) as usize;
+    let leaves: String = (0..count).map(|at| leaf(&mut random, at)).collect();
+    let names: Vec<String> = (0..count).map(|at| format!("f{at}")).collect();
+    let mut cases = String::new();
+    for (at, name) in names.iter().enumerate() {
+        let _ = writeln!(cases, "    case {at}: r = {name}(r, x[i]); break;");
+    }
+    let (first, last) = (random.below(count as u32), random.below(count as u32));
+    let head = "unsigned f(const unsigned *x, int n) {\n  unsigned r = 7;\n  int i;\n";
+    let table = format!(
+        "typedef unsigned (*fn)(unsigned, unsigned);\nstatic const fn table[] = {{ {} }};\n{head}  fn g = n & 1 ? f{first} : f{last};\n  for (i = 0; i < n; i++) r = table[x[i] % {count}](r, x[i]);\n  return g(r, 5);\n}}\n",
+        names.join(", ")
+    );
+    let switch = format!(
+        "{head}  for (i = 0; i < n; i++) {{\n    switch (x[i] % {count}) {{\n{cases}    }}\n  }}\n  return n & 1 ? f{first}(r, 5) : f{last}(r, 5);\n}}\n"
+    );
+    [table, switch].map(|text| format!("{leaves}{text}"))
+}
+
+#[test]
+fn functions_are_called_by_their_address() {
+    let (count, first) = (
+        setting("LOCKSTEP_C_KERNELS", 60),
+        setting("LOCKSTEP_FIRST", 0),
+    );
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    for seed in first..first + count {
+        let texts = dispatching(seed);
+        let mut random = Random::new(seed ^ 0xf1);
+        let numbers: Vec<u8> = (0..32)
+            .flat_map(|_| (random.draw() as u32).to_le_bytes())
+            .collect();
+        let count = random.below(33);
+        let found = texts.clone().map(|text| {
+            let module = module_of(&text, "f");
+            let emitted = emit(&module, sets, &options(seed));
+            let emitted = emitted.unwrap_or_else(|reasons| panic!("{reasons:?}\n{text}"));
+            assert_eq!(sc140::broken(&emitted.text), [""; 0], "{}", emitted.text);
+            let arguments = [None, Some(Arg::Long(count as i32))];
+            let outcome = simulated(&emitted.text, "_f", &[numbers.clone()], &arguments);
+            let outcome =
+                outcome.unwrap_or_else(|fault| panic!("{fault}\n{text}\n{}", emitted.text));
+            (outcome.0.data[0] as u32, emitted.text)
+        });
+        // The interpreter does not call by address: it judges the switch.
+        let mut launch = oracle::interp::Launch::new(1);
+        launch.warp_size = 1;
+        launch.buffers.push(oracle::interp::Buffer::global(numbers));
+        launch.parameters.push(oracle::interp::Argument::Pointer {
+            buffer: 0,
+            offset: 0,
+        });
+        launch
+            .parameters
+            .push(oracle::interp::Argument::Bits(count.into()));
+        let expected = oracle::interp::run(&module_of(&texts[1], "f"), &launch);
+        assert_eq!(expected.error, None);
+        let wanted = expected.returned[0][0] as u32;
+        assert!(found[0].1.contains("jsr      r2"), "{}", found[0].1);
+        for (number, text) in &found {
+            assert_eq!(*number, wanted, "seed {seed}\n{}\n{text}", texts[0]);
+        }
+    }
+}
