@@ -24,12 +24,12 @@ fn options(seed: u64) -> Options {
     Options {
         pipeline: !seed.is_multiple_of(3),
         fewer: [0, 0, 8][seed as usize % 3],
+        // These kernels shift by fewer places than there are.
         total: false,
         big_endian: false,
     }
 }
 
-/// `total` is false: these kernels shift by fewer places than there are.
 #[test]
 fn kernels_of_long_numbers_and_floats_compute_the_same() {
     let (count, first) = (
@@ -72,7 +72,7 @@ fn kernels_of_long_numbers_and_floats_compute_the_same() {
     );
 }
 
-/// A function of two numbers, and the same in Rust's hands: what it computes of which.
+/// The text of a function of two numbers.
 fn leaf(random: &mut Random, at: usize) -> String {
     let operand = |random: &mut Random| match random.below(4) {
         0 => "x".to_owned(),
@@ -152,4 +152,34 @@ fn functions_are_called_by_their_address() {
             assert_eq!(*number, wanted, "seed {seed}\n{}\n{text}", texts[0]);
         }
     }
+}
+
+/// Bytes moved and set: what C calls is emitted with the code.
+#[test]
+fn bytes_are_moved_and_set_by_routines() {
+    let text = "void *memcpy(void *, const void *, unsigned);\nvoid *memmove(void *, const void *, unsigned);\n\
+        void *memset(void *, int, unsigned);\n\
+        int f(unsigned char *x, int n) {\n\
+        unsigned char *y = memcpy(x + 40, x, n);\n  memmove(x + 2, x, n);\n  memset(x + 30, 7, 5);\n\
+        return y == x + 40;\n}\n";
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let module = module_of(text, "f");
+    let emitted = emit(&module, sets, &options(1));
+    let emitted = emitted.unwrap_or_else(|reasons| panic!("{reasons:?}"));
+    let before: Vec<u8> = (0..80).collect();
+    let n = 20;
+    let arguments = [None, Some(Arg::Long(n as i32))];
+    let ran = simulated(&emitted.text, "_f", &[before.clone()], &arguments);
+    let (outcome, after) = ran.unwrap_or_else(|fault| panic!("{fault}\n{}", emitted.text));
+    let mut wanted = before;
+    wanted.copy_within(0..n, 40);
+    wanted.copy_within(0..n, 2);
+    wanted[30..35].fill(7);
+    assert_eq!(
+        (outcome.data[0], &after[0]),
+        (1, &wanted),
+        "{}",
+        emitted.text
+    );
 }

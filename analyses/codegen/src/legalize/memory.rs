@@ -26,7 +26,15 @@ pub(super) fn lower(function: &mut Function, routines: &mut Routines) {
                     let args = [to, what, count].map(|value| plain(&mut writer, value));
                     writer.effect(Op::Call(number), &args);
                     if let &[result] = data.results.as_slice() {
-                        let address = writer.convert(Convert::SpaceCast, to, writer.ty(result));
+                        let ty = writer.ty(result);
+                        let address = match ty {
+                            Type::Ptr(_) => writer.convert(Convert::SpaceCast, to, ty),
+                            // Without a declaration it is an `int`.
+                            _ => {
+                                let bits = writer.convert(Convert::Bitcast, to, Type::I64);
+                                writer.convert(Convert::Truncate, bits, ty)
+                            }
+                        };
                         writer.stands_for(address, result);
                     }
                 }
@@ -51,7 +59,7 @@ fn routine(data: &InstData) -> Option<&'static str> {
     })
 }
 
-/// Returns true if operands and results have the types of the C library's function.
+/// Returns true if operands and results have types that the C library's function may be called with.
 fn is_known(writer: &Writer<'_>, data: &InstData) -> bool {
     let pointer = |value: Value| matches!(writer.ty(value), Type::Ptr(_));
     let whole = |value: Value| matches!(writer.ty(value), Type::I32 | Type::I64);
@@ -64,5 +72,8 @@ fn is_known(writer: &Writer<'_>, data: &InstData) -> bool {
         && whole(data.args[2])
         && data.guard.is_none()
         && data.results.len() <= 1
-        && data.results.iter().all(|&result| pointer(result))
+        && data
+            .results
+            .iter()
+            .all(|&result| pointer(result) || whole(result))
 }
