@@ -128,7 +128,12 @@ fn functions_are_called_by_their_address() {
             let emitted = emitted.unwrap_or_else(|reasons| panic!("{reasons:?}\n{text}"));
             assert_eq!(sc140::broken(&emitted.text), [""; 0], "{}", emitted.text);
             let arguments = [None, Some(Arg::Long(count as i32))];
-            let outcome = simulated(&emitted.text, "_f", &[numbers.clone()], &arguments);
+            let outcome = simulated(
+                &emitted.text,
+                "_f",
+                std::slice::from_ref(&numbers),
+                &arguments,
+            );
             let outcome =
                 outcome.unwrap_or_else(|fault| panic!("{fault}\n{text}\n{}", emitted.text));
             (outcome.0.data[0] as u32, emitted.text)
@@ -170,7 +175,12 @@ fn bytes_are_moved_and_set_by_routines() {
     let before: Vec<u8> = (0..80).collect();
     let n = 20;
     let arguments = [None, Some(Arg::Long(n as i32))];
-    let ran = simulated(&emitted.text, "_f", &[before.clone()], &arguments);
+    let ran = simulated(
+        &emitted.text,
+        "_f",
+        std::slice::from_ref(&before),
+        &arguments,
+    );
     let (outcome, after) = ran.unwrap_or_else(|fault| panic!("{fault}\n{}", emitted.text));
     let mut wanted = before;
     wanted.copy_within(0..n, 40);
