@@ -129,8 +129,12 @@ pub fn pack<T: Scheduled>(
             continue;
         }
         let found = packets(&block.operations, processor, locate);
-        let verdict = check::check(&block.operations, &found, processor, locate);
-        debug_assert_eq!(verdict, Ok(()), "{}", function.name);
+        debug_assert_eq!(
+            check::check(&block.operations, &found, processor, locate),
+            Ok(()),
+            "{}",
+            function.name
+        );
         let mut operations: Vec<Option<Operation<T>>> =
             block.operations.drain(..).map(Some).collect();
         let taken = found.order.iter();

@@ -284,9 +284,8 @@ pub fn expand<T: Counted + Arithmetic>(
         return Err(Unexpandable::NoCount);
     }
     let expanded = pieces(function, &plan, block, count)?;
-    let verdict = check::check(function, &plan, &expanded);
     debug_assert_eq!(
-        verdict,
+        check::check(function, &plan, &expanded),
         Ok(()),
         "{}: {:?} {:?}",
         function.name,

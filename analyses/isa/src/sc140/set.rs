@@ -59,6 +59,8 @@ impl Mnemonic {
     pub fn flow(self) -> Option<Flow> {
         match self.opcode {
             Opcode::Lpmarka | Opcode::Lpmarkb => Some(Flow::Continue),
+            // Asked of every operation again and again: others than those of these units go on.
+            _ if matches!(self.row().unit, Unit::Data | Unit::Address | Unit::Mask) => None,
             _ => Instruction::new(self, Vec::new()).effects().flow,
         }
     }

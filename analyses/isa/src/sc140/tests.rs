@@ -67,6 +67,16 @@ fn the_rows_have_a_target_a_form_and_find_their_opcodes() {
 }
 
 #[test]
+fn control_leaves_where_the_effects_say_so() {
+    for row in opcodes::ROWS {
+        let mnemonic = Mnemonic::of(row.name).expect(row.name);
+        let marks = matches!(mnemonic.opcode, Opcode::Lpmarka | Opcode::Lpmarkb);
+        let effects = Instruction::new(mnemonic, Vec::new()).effects();
+        assert!(marks || mnemonic.flow() == effects.flow, "{}", row.name);
+    }
+}
+
+#[test]
 fn registers_share_storage() {
     let named = |name| Reg::of(name).expect(name).0;
     assert_eq!(named("B1"), named("r9"));

@@ -275,9 +275,17 @@ impl Costs<'_> {
             });
             let mut left: BTreeSet<At> = BTreeSet::new();
             let mut now = self.cycles(region, &left);
+            let accesses = own
+                .iter()
+                .flat_map(|&at| webs[at].stores.iter().chain(&webs[at].loads));
+            // Where all of them cost nothing, none does.
+            let least = self.cycles(region, &accesses.copied().collect());
             for at in own {
                 left.extend(webs[at].stores.iter().chain(&webs[at].loads));
-                let then = self.cycles(region, &left).min(now);
+                let then = match now > least {
+                    true => self.cycles(region, &left).clamp(least, now),
+                    false => now,
+                };
                 out[at].push(SpillCost {
                     head: self.head(region),
                     cycles: now - then,
