@@ -180,7 +180,8 @@ fn the_editor_shows_intervals_spills_and_reasons() {
         head.markdown
     );
     assert!(
-        head.markdown.contains("recurrence: mac `s` (line 5)"),
+        head.markdown
+            .contains("Recurrence of 1 cycle: mac `s` (line 5)"),
         "{}",
         head.markdown
     );
@@ -223,8 +224,7 @@ fn the_code_beside_the_source_says_what_each_set_holds() {
         .position(|line| line.contains("LOOPSTART"))
         .expect("a kernel");
     assert!(
-        lines[kernel + 2].starts_with(" [")
-            && lines[kernel + 2].contains("data 1/4  address 2/2  words"),
+        lines[kernel + 2].starts_with(" [") && lines[kernel + 2].contains("D1/4 A2/2 W"),
         "{}",
         lines[kernel + 2]
     );
@@ -271,4 +271,51 @@ fn the_report_shows_the_kernel_by_unit() {
     );
     assert!(plan.operations.iter().all(|one| one.line == Some(5)));
     assert!(own.code.as_ref().is_some_and(|code| code.target == "sc140"));
+}
+
+#[test]
+fn a_loop_is_shown_on_three_machines_that_do_not_compare() {
+    let place = Place::new("three-machines");
+    let file = place.file("k.c", TEXT);
+    let page = text(&lockstep(&["machines", &file, "--line", "5"]));
+    let row = |machine: &str| {
+        let mut rows = page
+            .lines()
+            .filter(|line| line.starts_with(&format!("| {machine}")));
+        let row: Vec<String> = rows
+            .next()
+            .expect(machine)
+            .split('|')
+            .map(|cell| cell.trim().to_owned())
+            .collect();
+        row
+    };
+    assert_eq!(row("StarCore (sc140)")[2], "1");
+    assert!(
+        row("StarCore (sc140)")[3].contains("address units"),
+        "{page}"
+    );
+    let groups = json(&lockstep(&[
+        "loops", &file, "--item", "dot", "--format", "json",
+    ]));
+    assert_eq!(
+        row("IA-64 (itanium2)")[2],
+        groups["loops"][0]["ii"].to_string()
+    );
+    let cycles: f64 = row("one thread's PTX (sm_80)")[2].parse().expect("cycles");
+    assert!(cycles > 1.0, "{page}");
+    assert!(
+        page.contains("**not comparable**") && page.contains("```ptx\n.version"),
+        "{page}"
+    );
+    let none = lockstep(&["machines", &file, "--line", "1"]);
+    assert_eq!(none.status.code(), Some(2));
+    // The action stands at heads of loops alone, where C is shown.
+    let at_head = |arguments: &[&str], at: &str| {
+        let mut all = vec!["actions", file.as_str(), "--at", at];
+        all.extend(arguments);
+        text(&lockstep(&all)).contains("Show on three machines")
+    };
+    assert!(at_head(&["--target", "sc140"], "5:6") && at_head(&[], "5:6"));
+    assert!(!at_head(&["--target", "sc140"], "4:6"));
 }

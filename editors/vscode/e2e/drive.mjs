@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { createRequire } from "node:module";
+import { sets } from "./sets.mjs";
 
 const here = import.meta.dirname;
 const { chromium } = createRequire(path.join(here, "tools/driver/"))("playwright-core");
@@ -517,6 +518,8 @@ try {
   await line("in[8 * i]").filter({ hasText: /32\ssectors/ }).waitFor({ timeout: 30000 });
   must(true, "kernels of a header have their hints");
   await shot("26-header");
+
+  await sets({ page, workspace, open, reopen, line, editor, box, retry, palette, shot, must, hover });
 } catch (error) {
   failed = 1;
   console.log(String(error));

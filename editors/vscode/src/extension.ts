@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { TargetCode } from "./code";
+import { Machines } from "./machines";
 import { Previews } from "./preview";
 import { Registers } from "./registers";
 import { Reports } from "./report";
@@ -40,6 +41,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     previews,
     new Reports(() => client),
     new Registers(() => client),
+    new Machines(() => client),
     new WorkspaceCheck(() => serverPath(context), output),
     vscode.commands.registerCommand("lockstep.profileFunction", () => profileFunction(client, output)),
     vscode.commands.registerCommand("lockstep.importCounts", () => importCounts(client)),

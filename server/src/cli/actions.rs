@@ -87,6 +87,11 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
             made = vec![(task.kernel.place, proposal.made.text)];
             &made
         }
+        Doing::Machines => {
+            let page = crate::views::machines::page(&db, file, offset).unwrap_or_default();
+            std::io::stdout().lock().write_all(page.as_bytes())?;
+            return Ok(0);
+        }
         Doing::Refused { reason } => return Err(CliError::Usage(format!("refused: {reason}"))),
         Doing::Baseline { fingerprint } => {
             let Some(path) = &file.settings(&db).view(&db).baseline else {

@@ -231,6 +231,16 @@ pub(super) struct LoopsArgs {
 }
 
 #[derive(Args, Debug)]
+pub(super) struct MachinesArgs {
+    pub(super) file: PathBuf,
+    /// The line of the loop, from 1
+    #[arg(long, value_name = "N")]
+    pub(super) line: u32,
+    #[command(flatten)]
+    pub(super) analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
 pub(super) struct PathsArgs {
     pub(super) file: PathBuf,
     /// Only the function of this name

@@ -17,6 +17,7 @@ mod input;
 mod instrument;
 mod loops;
 mod machine;
+mod machines;
 mod parked;
 mod paths;
 mod probes;
@@ -76,6 +77,8 @@ enum Command {
     Emit(EmitArgs),
     /// Prints how innermost C loops are pipelined: initiation intervals, their bounds, and what prevents better ones
     Loops(LoopsArgs),
+    /// Prints a C loop on three machines: its interval on IA-64 and SC140, its cycles as one thread's PTX; not comparable
+    Machines(MachinesArgs),
     /// Writes a copy of a CUDA, HLSL or PTX file that counts zeros on the device, and a map of the counters
     Instrument(InstrumentArgs),
     /// Re-bundles IA-64 assembly block by block for fewer cycles, then fewer nops
@@ -181,6 +184,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Code(args) => code::code(&args),
         Command::Emit(args) => emit::emit(&args),
         Command::Loops(args) => loops::loops(&args),
+        Command::Machines(args) => machines::machines(&args),
         Command::Paths(args) => paths::paths(&args),
         Command::Branches(args) => branches::branches(&args),
         Command::Registers(args) => registers::registers(&args),

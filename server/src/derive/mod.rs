@@ -12,6 +12,7 @@ pub mod fitted;
 pub mod hot;
 pub mod irrelevant_loads;
 pub mod loops;
+pub mod machines;
 pub mod partly_dead;
 pub mod parts;
 pub mod paths;

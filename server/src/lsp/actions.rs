@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::capabilities::ClientFeatures;
-use super::commands::ADD_TO_BASELINE;
+use super::commands::{ADD_TO_BASELINE, MACHINES};
 use super::convert::{self, Text};
 use super::event::Snapshot;
 use super::question::locked;
@@ -22,7 +22,7 @@ pub(super) fn code_action(
     snapshot: &Snapshot,
     uri: &Uri,
     features: ClientFeatures,
-    action: &views::actions::Action,
+    (action, range): (&views::actions::Action, Range),
 ) -> Option<CodeAction> {
     let mut out = CodeAction {
         title: action.title.clone(),
@@ -109,6 +109,20 @@ pub(super) fn code_action(
                 arguments: Some(vec![json!({ "path": path, "entry": entry })]),
             });
         }
+        Doing::Machines => {
+            let command = match features.has_views {
+                true => "lockstep.showMachines",
+                false => MACHINES,
+            };
+            out.command = Some(Command {
+                title: action.title.clone(),
+                command: command.to_owned(),
+                arguments: Some(vec![json!({
+                    "uri": uri.as_str(),
+                    "position": range.start,
+                })]),
+            });
+        }
         // Its edit is made when it is asked for.
         Doing::SpillLess { .. } => {
             if !features.resolves_edits {
@@ -175,7 +189,8 @@ impl Backend {
             let offered = found.iter().filter(|action| !action.quiet);
             offered
                 .filter_map(|action| {
-                    let mut out = code_action(db, file, &text, snapshot, &uri, features, action)?;
+                    let mut out =
+                        code_action(db, file, &text, snapshot, &uri, features, (action, range))?;
                     let later = matches!(action.what, Doing::SpillLess { .. });
                     if features.resolves_edits && (later || out.edit.is_some()) {
                         out.edit = None;
@@ -213,7 +228,15 @@ impl Backend {
                 let task = Task::new(db, file, kernel, *registers)?;
                 return Some(Resolved::Judged(Box::new(task)));
             }
-            let action = code_action(db, file, &text, snapshot, &offered.uri, features, found)?;
+            let action = code_action(
+                db,
+                file,
+                &text,
+                snapshot,
+                &offered.uri,
+                features,
+                (found, offered.range),
+            )?;
             action.edit.map(Resolved::Edit)
         });
         action.edit = match found.await?.flatten() {

@@ -11,20 +11,23 @@ pub(super) const IMPORT: &str = "lockstep.importProfile";
 pub(super) const INSTRUMENT: &str = "lockstep.instrument";
 /// `lockstep.report { uri, item }`: opens the report of a function, or of the file.
 pub(super) const REPORT: &str = "lockstep.report";
-/// `lockstep.code { uri, position }`: opens the GPU or IA-64 code of the function there.
+/// `lockstep.code { uri, position }`: opens the code of the function there.
 pub(super) const CODE: &str = "lockstep.code";
+/// `lockstep.machines { uri, position }`: opens the page of a C loop on three machines.
+pub(super) const MACHINES: &str = "lockstep.machines";
 /// `lockstep.page { code }`: opens the page of a diagnostic.
 pub(super) const PAGE: &str = "lockstep.page";
 
 /// The commands that open a page.
-pub(super) const PAGES: [&str; 3] = [REPORT, CODE, PAGE];
+pub(super) const PAGES: [&str; 4] = [REPORT, CODE, MACHINES, PAGE];
 /// All of them.
-pub(super) const ALL: [&str; 7] = [
+pub(super) const ALL: [&str; 8] = [
     ADD_TO_BASELINE,
     PROFILE,
     IMPORT,
     INSTRUMENT,
     REPORT,
     CODE,
+    MACHINES,
     PAGE,
 ];

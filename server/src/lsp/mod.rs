@@ -48,6 +48,7 @@ pub fn serve(
         .custom_method("lockstep/registers", backend::Backend::registers)
         .custom_method("lockstep/code", backend::Backend::code)
         .custom_method("lockstep/report", backend::Backend::report)
+        .custom_method("lockstep/machines", backend::Backend::machines)
         .custom_method("lockstep/describe", backend::Backend::describe)
         .custom_method("lockstep/preview", backend::Backend::preview)
         .custom_method(

@@ -3,7 +3,7 @@
 //! folder of temporary files and have the client open it, or say where it lies.
 
 use super::backend::Backend;
-use super::commands::{CODE, PAGE};
+use super::commands::{CODE, MACHINES, PAGE};
 use super::convert::Text;
 use crate::db::{self, Copy};
 use crate::derive;
@@ -26,6 +26,13 @@ pub(super) struct ReportParams {
     item: Option<String>,
 }
 
+#[derive(Debug, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct MachinesParams {
+    text_document: TextDocumentIdentifier,
+    position: Position,
+}
+
 /// The arguments of a command.
 #[derive(Debug, serde::Deserialize)]
 struct Wanted {
@@ -44,6 +51,20 @@ impl Backend {
     pub(super) async fn report(&self, params: ReportParams) -> Result<Option<Value>> {
         let html = self.html(params.text_document.uri, params.item).await?;
         Ok(html.map(|html| json!({ "html": html })))
+    }
+
+    /// `lockstep/machines { textDocument, position }`: the page of the C loop there on three machines, as Markdown.
+    pub(super) async fn machines(&self, params: MachinesParams) -> Result<Option<String>> {
+        self.on_machines(params.text_document.uri, params.position)
+            .await
+    }
+
+    async fn on_machines(&self, uri: Uri, position: Position) -> Result<Option<String>> {
+        let found = self.ask(uri, move |db, file, snapshot| {
+            let text = Text::of(db, file, snapshot.encoding);
+            views::machines::page(db, file, text.offset(position))
+        });
+        Ok(found.await?.flatten())
     }
 
     /// A report; its executions run on a database of its own.
@@ -107,6 +128,14 @@ impl Backend {
                     None => code.text,
                 };
                 (format!("{}.{extension}", plain(&code.name)), text)
+            }
+            MACHINES => {
+                let uri = wanted.uri.ok_or_else(|| missing("uri"))?;
+                let position = wanted.position.ok_or_else(|| missing("position"))?;
+                let Some(text) = self.on_machines(uri, position).await? else {
+                    return Ok(None);
+                };
+                ("machines.md".to_owned(), text)
             }
             _ => {
                 let uri = wanted.uri.ok_or_else(|| missing("uri"))?;

@@ -163,7 +163,7 @@ fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> Str
 }
 
 /// Returns the unit that serves an operation, for people.
-fn units(name: &str) -> String {
+pub(super) fn units(name: &str) -> String {
     match name {
         "slots" => "issue slots".into(),
         "loads"

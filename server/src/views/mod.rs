@@ -17,6 +17,7 @@ pub mod hover;
 pub mod irrelevant_loads;
 pub mod lens;
 pub mod loops;
+pub mod machines;
 pub mod model;
 pub mod names;
 pub mod page;

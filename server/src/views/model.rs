@@ -125,6 +125,8 @@ pub enum Doing {
         kernel: String,
         registers: u16,
     },
+    /// A page about the place is opened.
+    Machines,
     Refused {
         reason: String,
     },

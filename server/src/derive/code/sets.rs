@@ -2,8 +2,8 @@
 //! and in the kernels of pipelined loops the stage of each instruction.
 //!
 //! ```text
-//!  [                                   ; cycle 0   data 1/4  address 2/2  words 4/8  prefix 1
-//!     mac      d0,d1,d3                ; stage 1
+//!  [                         ; 0  D1/4 A2/2 W4/8 P1
+//!     mac      d0,d1,d3      ; stage 1
 //! ```
 
 use super::{CodeTarget, NoCode, Places, TargetCode};
@@ -16,8 +16,12 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use syntax::LineIndex;
 
-/// Columns of code in front of a comment.
-const CODE: usize = 36;
+/// Columns of code in front of a comment: half a window has room for both.
+const CODE: usize = 26;
+
+/// The meaning of the comments, in front of the code.
+const LEGEND: &str =
+    "; behind a set: its cycle, units in use (D data, A address), words W, those of the prefix P";
 
 pub(super) fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     let found = db::set_emission(db, item).as_ref()?;
@@ -48,11 +52,14 @@ pub(super) fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> 
                 .filter(|line| line.loc != ir::Loc::NONE)
                 .filter_map(|line| {
                     let (id, source, _) = places.of(line.loc)?;
-                    (id == 1).then_some((line.line, source - 1))
+                    (id == 1).then_some((line.line + 1, source - 1))
                 });
             shown.lines = lines.collect();
             let table = crate::derive::sets::processor(db, file)?;
-            shown.text = with_sets(emitted, &Capacity::of(table.sets()?));
+            shown.text = format!(
+                "{LEGEND}\n{}",
+                with_sets(emitted, &Capacity::of(table.sets()?))
+            );
         }
         Err(reasons) => shown.refused = Some(NoCode::Groups(reasons.clone())),
     }
@@ -106,9 +113,9 @@ fn contents(set: &Set, capacity: &Capacity, cycle: Option<u32>) -> Option<String
         true => words.most.to_string(),
         false => format!("{}-{}", words.least, words.most),
     };
-    let cycle = cycle.map_or_else(String::new, |cycle| format!("cycle {cycle}"));
+    let cycle = cycle.map_or_else(String::new, |cycle| cycle.to_string());
     let told = format!(
-        "{cycle:<8}  data {data}/{}  address {}/{}  words {}/{}  prefix {}",
+        "{cycle:<2} D{data}/{} A{}/{} W{}/{} P{}",
         capacity.data,
         units.len() - data,
         capacity.address,

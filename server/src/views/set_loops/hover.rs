@@ -5,6 +5,7 @@ use crate::db::{self, Db, File};
 use crate::derive::sets;
 use crate::program::item_at;
 use crate::views::model::Hover;
+use crate::views::text::counted;
 use syntax::Span;
 
 /// The loop whose head is at a place: its units, its recurrence, its values in memory, what holds it back.
@@ -51,11 +52,8 @@ fn table_of(row: &Row, processor: &str, line: &dyn Fn(Span) -> u32) -> String {
                     format!("{}{of}{}", link.mnemonic, at.unwrap_or_default())
                 });
             let links: Vec<String> = links.collect();
-            out += &format!(
-                "| recurrence: {} | | | {} |\n",
-                links.join(" → "),
-                bounds.rec_mii
-            );
+            let cycles = counted(bounds.rec_mii as usize, "cycle", "cycles").unwrap_or_default();
+            out += &format!("\nRecurrence of {cycles}: {}", links.join(" → "));
         }
     }
     if !row.spills.is_empty() {
