@@ -22,6 +22,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 fn options(seed: u64) -> Options {
     Options {
+        reduce_spills: true,
         pipeline: !seed.is_multiple_of(3),
         fewer: [0, 0, 8][seed as usize % 3],
         // These kernels shift by fewer places than there are.
