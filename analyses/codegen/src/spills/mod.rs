@@ -160,6 +160,14 @@ pub struct Traffic {
     pub executed: f64,
 }
 
+impl Traffic {
+    /// Returns true if there are no more loads, no more stores and no more executions.
+    #[must_use]
+    pub fn is_no_more_than(&self, other: &Traffic) -> bool {
+        self.loads <= other.loads && self.stores <= other.stores && self.executed <= other.executed
+    }
+}
+
 impl<T: Target> Code<'_, T> {
     pub(crate) fn traffic(&self) -> Traffic {
         let mut out = Traffic::default();

@@ -14,17 +14,17 @@ pub use super::bounds::{CriticalLink, LoopBounds};
 pub use super::loops::{LoopReport, Reason, Remedy, Unpipelined};
 pub use super::spilled::{SpillCost, SpilledValue};
 
-use super::code::{Allocation, Function, Name, Operand, Operation};
+use super::code::{Allocation, Function, Operand, Operation};
 use super::frame::Frame;
 use super::machine::{Limits, locate};
+use super::placed::{self, Placed, cycles};
 use super::print::Printer;
 use super::{bounds, counted, data, division, loops, select, spilled, symbols};
-use crate::allocate::{self, Order, Reduction, Traffic};
+use crate::allocate::{self, Traffic};
 use crate::legalize::{Words, legalize};
 use crate::machine::sets::Sets;
 use crate::merge::merge;
 use crate::mir::Scheduled as _;
-use crate::pack::pack;
 use crate::predicate::flag;
 use crate::refusal::Refused;
 use ir::Module;
@@ -33,13 +33,6 @@ use isa::sc140::{Opcode, Sc140};
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// The ways of reducing spills, the one that takes most away first.
-const REDUCTIONS: [Reduction; 3] = [
-    Reduction::AnyClass,
-    Reduction::OwnClass,
-    Reduction::Redundant,
-];
 
 type Block = crate::mir::Block<Sc140>;
 
@@ -328,61 +321,11 @@ fn lowered(
         let loc = ir::Loc::NONE;
         vec![Refused { reason, loc }]
     };
-    let limits = limits(spills);
-    let unplaced = function.clone();
-    let mut allocation = allocate::allocate(&mut function, sets, &limits).map_err(refused)?;
-    finish(&mut function, &allocation, sets);
-    // Values may also spill one by one, with no registers kept back for them.
-    let orders = [Order::LeastUsed, Order::FarthestRead];
-    let fitted = |order, reduction| {
-        let mut function = unplaced.clone();
-        let plenty = Limits {
-            spills: false,
-            ..limits
-        };
-        let placed = allocate::allocate_fitted(&mut function, sets, &plenty, order, reduction)?;
-        finish(&mut function, &placed, sets);
-        Some((function, placed))
-    };
-    let spills = allocation.traffic != Traffic::default();
-    for order in orders.into_iter().filter(|_| spills) {
-        let found = fitted(order, None);
-        (function, allocation) = found
-            .filter(|(made, placed)| cycles(made, placed) < cycles(&function, &allocation))
-            .unwrap_or((function, allocation));
-    }
-    let given = allocation.traffic;
-    if options.reduce_spills && spills {
-        let base = function.clone();
-        // What saves transfers may make sets wait: no block may become longer.
-        let better = |made: &Function, placed: &Allocation, than: (&Function, &Allocation)| {
-            let mut blocks = made.blocks.iter().zip(&base.blocks);
-            let fits = blocks.all(|(now, before)| now.cycles.last() <= before.cycles.last());
-            let (less, all) = (placed.traffic, given);
-            let fewer = less.loads <= all.loads && less.stores <= all.stores;
-            let executed = less.executed <= all.executed;
-            fits && fewer && executed && cycles(made, placed) <= cycles(than.0, than.1)
-        };
-        for reduction in REDUCTIONS {
-            let mut less = unplaced.clone();
-            let placed = allocate::allocate_reduced(&mut less, sets, &limits, reduction);
-            let placed = placed.map_err(refused)?;
-            finish(&mut less, &placed, sets);
-            let several = orders
-                .into_iter()
-                .filter_map(|order| fitted(order, Some(reduction)));
-            let mut found = false;
-            for (made, placed) in std::iter::once((less, placed)).chain(several) {
-                if better(&made, &placed, (&function, &allocation)) {
-                    (function, allocation) = (made, placed);
-                    found = true;
-                }
-            }
-            if found {
-                break;
-            }
-        }
-    }
+    let Placed {
+        function,
+        allocation,
+        given,
+    } = placed::place(&function, sets, (fewer, spills), options.reduce_spills).map_err(refused)?;
     loops::measure(&function, &mut reports, sets);
     let loops = loops::reported(examined, reports, &function, sets);
     let spills = spilled::spilled(&function, &allocation, &source, sets);
@@ -396,59 +339,6 @@ fn lowered(
         loops,
         spills,
     })
-}
-
-/// The sets of a function that has its registers.
-fn finish(function: &mut Function, allocation: &Allocation, sets: &Sets) {
-    allocate::jumps(function);
-    name(function, allocation);
-    packed(function, allocation, sets);
-}
-
-/// The sets that an execution takes, by the weights of blocks.
-fn cycles(function: &Function, allocation: &Allocation) -> f64 {
-    let frame = Frame::of(function, allocation);
-    let around = frame.prologue().len() + frame.epilogue().len() + allocation.arrivals.len();
-    let entry = function.blocks.first().map_or(1.0, |block| block.weight);
-    let sets = function.blocks.iter().map(|block| {
-        let count = block.cycles.last().map_or(0, |last| last + 1);
-        f64::from(count) * block.weight
-    });
-    around as f64 * entry + sets.sum::<f64>()
-}
-
-/// Operations name the registers that they were given.
-fn name(function: &mut Function, allocation: &Allocation) {
-    let operations = function
-        .blocks
-        .iter_mut()
-        .flat_map(|block| &mut block.operations);
-    for operation in operations {
-        for operand in operation.targets.iter_mut().chain(&mut operation.sources) {
-            if let Operand::Register(name) | Operand::Address(name) = operand
-                && let Name::Virtual(register) = *name
-            {
-                *name = Name::Fixed(allocation.register(register));
-            }
-        }
-    }
-}
-
-/// Sets of all blocks: loops first, whose length says how they are enabled.
-fn packed(function: &mut Function, allocation: &Allocation, sets: &Sets) {
-    let own = loops::counted(function);
-    let mut aside: Vec<(usize, Vec<Operation>)> = Vec::new();
-    for (at, block) in function.blocks.iter_mut().enumerate() {
-        if !own.contains(&(at as u32)) && block.cycles.is_empty() {
-            aside.push((at, std::mem::take(&mut block.operations)));
-        }
-    }
-    pack(function, sets, &locate(allocation));
-    for (at, operations) in aside {
-        function.blocks[at].operations = operations;
-    }
-    loops::settle(function);
-    pack(function, sets, &locate(allocation));
 }
 
 impl Lowered {

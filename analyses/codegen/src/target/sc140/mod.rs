@@ -17,6 +17,7 @@ pub mod listing;
 mod loops;
 pub mod machine;
 pub mod packer;
+mod placed;
 mod print;
 pub mod read;
 pub mod repack;
