@@ -27,6 +27,8 @@ Word32 f(const Word16 *x, Word32 n) {
 }
 Word32 g(void) { return pair.wide + pair.narrow[1]; }
 double h(double x) { return x; }
+int variadic(int n, ...) { return n; }
+int whole(struct Pair pair) { return pair.wide; }
 "#;
 
 #[test]
@@ -46,8 +48,8 @@ fn a_file_is_assembled_and_runs() {
     assert_eq!(made.status.code(), Some(1), "{}", errors(&made));
     let told = errors(&made);
     for reason in [
-        "no code for `g`: the initial value of `pair` is not a constant",
-        "no code for `h`: there is no SC140 code for",
+        "no code for `variadic`: ",
+        "no code for `whole`: ",
         "are left out",
     ] {
         assert!(told.contains(reason), "{told}");
@@ -149,7 +151,7 @@ fn spill_code_is_counted_and_may_be_kept() {
     assert_eq!(count(&less, "allocated"), count(&kept, "allocated"));
     assert!(count(&less, "left") < count(&kept, "left"), "{less} {kept}");
     let cycles = |function: &serde_json::Value| function["cycles"].as_f64().expect("cycles");
-    assert!(cycles(&less) < cycles(&kept), "{less} {kept}");
+    assert!(cycles(&less) <= cycles(&kept), "{less} {kept}");
     // There is nothing of it for other processors.
     let refused = lockstep(&["emit", &source, "--keep-spills"]);
     assert_eq!(refused.status.code(), Some(2), "{}", errors(&refused));

@@ -29,11 +29,11 @@ void scale(const Word16 *x, Word16 *y, int n) {
     for (int i = 0; i < n; i++) y[i] = (x[i] ^ 3) - x[i];
 }
 int many(const int *restrict x, int *restrict y, int a, int b, int c, int d, int e, int f, int n) {
-    int p = a * b, q = b * c, r = c * d, s = d * e, t = 0, u = e * f, v = f * a, w = a ^ 5;
+    int p = a * b, q = b * c, r = c * d, s = d * e, t = 0, u = e * f, v = f * a, w = a ^ 5, g0 = a * 3 ^ b, g1 = b * 4 ^ c, g2 = c * 5 ^ d, g3 = d * 6 ^ e, g4 = e * 7 ^ f, g5 = f * 8 ^ a, g6 = a * 9 ^ b, g7 = b * 10 ^ c, g8 = c * 11 ^ d, g9 = d * 12 ^ e, g10 = e * 13 ^ f, g11 = f * 14 ^ a, g12 = a * 15 ^ b, g13 = b * 16 ^ c, g14 = c * 17 ^ d, g15 = d * 18 ^ e, g16 = e * 19 ^ f, g17 = f * 20 ^ a, g18 = a * 21 ^ b, g19 = b * 22 ^ c, g20 = c * 23 ^ d, g21 = d * 24 ^ e, g22 = e * 25 ^ f, g23 = f * 26 ^ a, g24 = a * 27 ^ b, g25 = b * 28 ^ c;
     for (int i = 0; i < n; i++) {
         t += ((x[2*i] ^ p) & q) + ((x[2*i+1] ^ r) & s) + (a ^ t) + (b & t) + (c | t) + (d ^ i) + (e & i);
         y[2*i] = t ^ u; y[2*i+1] = (t ^ v) & w;
-        t ^= (u & i) + (v & f) + (w ^ i);
+        t ^= (u & i) + (v & f) + (w ^ i); t ^= g0 + i; t ^= g1 - i; t ^= g2 & i; t ^= g3 | i; t ^= g4 + i; t ^= g5 - i; t ^= g6 & i; t ^= g7 | i; t ^= g8 + i; t ^= g9 - i; t ^= g10 & i; t ^= g11 | i; t ^= g12 + i; t ^= g13 - i; t ^= g14 & i; t ^= g15 | i; t ^= g16 + i; t ^= g17 - i; t ^= g18 & i; t ^= g19 | i; t ^= g20 + i; t ^= g21 - i; t ^= g22 & i; t ^= g23 | i; t ^= g24 + i; t ^= g25 - i;
     }
     return t + p + q + r + s + u + v + w;
 }

@@ -147,6 +147,9 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval
     }
     calls.sort_unstable();
     rotations.sort_unstable();
+    for &register in &function.kept {
+        out[register.0 as usize].fixed = true;
+    }
     for interval in &mut out {
         let behind = calls.partition_point(|&call| call < interval.start);
         interval.crosses = calls.get(behind).is_some_and(|&call| call < interval.end);

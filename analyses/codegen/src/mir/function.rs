@@ -174,6 +174,8 @@ pub struct Function<T: Target> {
     /// Virtual registers that have their place already, ascending: the rotating predicates of pipelined loops, which
     /// qualify operations. They live in no block but that of the loop.
     pub pinned: Vec<(Virtual, T::Register)>,
+    /// Registers that hold more than a spill slot does: they never go to memory.
+    pub kept: Vec<Virtual>,
     /// The registers in which arguments are passed on, in their order, where the convention places them behind all others.
     pub outputs: Vec<Virtual>,
     /// Bytes of arguments that are passed on in memory.
@@ -197,6 +199,7 @@ impl<T: Target> Default for Function<T> {
             blocks: Vec::new(),
             slots: Vec::new(),
             pinned: Vec::new(),
+            kept: Vec::new(),
             outputs: Vec::new(),
             outgoing: 0,
             calls: false,

@@ -166,8 +166,8 @@ pub trait Target: InstructionSet {
     /// `to = from`, of registers of one class.
     fn copy(to: Self::Register, from: Self::Register) -> Operation<Self>;
 
-    /// The result of an operation, where registers hold these constants. Operations that `hidden` says something about
-    /// are not asked for.
+    /// The result of an operation, where registers hold these constants. Operations that read what `hidden`
+    /// tells of are not asked for.
     fn known(
         operation: &Operation<Self>,
         constant: &dyn Fn(Name<Self>) -> Option<i64>,

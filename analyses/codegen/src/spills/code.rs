@@ -88,7 +88,7 @@ pub(crate) struct Code<'f, T: Target> {
     pub(crate) guards: Vec<(T::Register, Virtual)>,
     /// Registers by their numbers, as far as they may hold values.
     numbered: Vec<Option<T::Register>>,
-    /// Some operation reads state that no operand names: what writes it besides its target stays as it is.
+    /// True if some operation reads state that no operand names: what writes it besides its target stays as it is.
     pub(super) hidden: bool,
 }
 
@@ -159,7 +159,7 @@ impl<'f, T: Target> Code<'f, T> {
         code
     }
 
-    /// Arguments come from where they arrive.
+    /// Moves of arguments from where they arrive.
     fn arrive(&mut self, home_of: &FxHashMap<Virtual, Home>, places: &[Place<T::Register>]) {
         let loc = Loc::NONE;
         let mut steps = Vec::new();
@@ -351,7 +351,7 @@ impl<'f, T: Target> Code<'f, T> {
         out
     }
 
-    /// A transfer may need registers on its way.
+    /// What the operations of a transfer write, on their way, too.
     fn expansion(&self, step: &Step<T>, to: Location, out: &mut Touched) {
         out.kills.push(to);
         for operation in self.operations(step, &|_| 0) {
@@ -400,16 +400,19 @@ impl<'f, T: Target> Code<'f, T> {
             return;
         }
         for step in in_front.iter().rev() {
-            let Step::Operation(earlier) = step else {
-                continue;
+            let passed = |register: T::Register| {
+                T::passes(register).then(|| Location::register::<T>(register))
             };
-            if earlier.branch() == Some(Branch::Call) {
-                break;
+            match step {
+                Step::Operation(earlier) if earlier.branch() == Some(Branch::Call) => break,
+                Step::Operation(earlier) => {
+                    let written = T::definitions(earlier, &|it| self.register(Name::Virtual(it)));
+                    let registers = written.iter().map(|it| it.register);
+                    out.reads.extend(registers.filter_map(passed));
+                }
+                Step::Load { to, .. } | Step::Copy { to, .. } => out.reads.extend(passed(*to)),
+                Step::Store { .. } => {}
             }
-            let written = T::definitions(earlier, &|it| self.register(Name::Virtual(it)));
-            let passed = written.iter().filter(|it| T::passes(it.register));
-            out.reads
-                .extend(passed.map(|it| Location::register::<T>(it.register)));
         }
         let kept = T::implied().into_iter().chain(T::preserved());
         out.reads

@@ -6,8 +6,8 @@
 //! d13 = d5; d13 = mac d1, d2; d5 = d13         d5 = mac d1, d2
 //! ```
 //!
-//! Within a block. Only registers that are kept for spilled values are renamed: an operation that names another one by itself
-//! may mean it.
+//! Within a block. Only registers that may be kept for spilled values are renamed, where operations name them as registers: they
+//! pass no arguments, so that none is meant by itself.
 
 use super::code::{Code, Location, Step};
 use super::redundant::retain;
@@ -34,7 +34,7 @@ pub(super) fn join<T: Target>(code: &mut Code<'_, T>) {
     }
 }
 
-/// Reads of what a move has written read what it was moved from.
+/// Replaces reads of what a move has written by reads of what it was moved from.
 fn forward<T: Target>(code: &mut Code<'_, T>, block: usize) {
     for at in 0..code.blocks[block].steps.len() {
         let Step::Copy { to, from, .. } = code.blocks[block].steps[at] else {
@@ -84,7 +84,7 @@ fn read_instead<T: Target>(step: &mut Step<T>, old: T::Register, new: T::Registe
     }
 }
 
-/// The life of a register that ends in a move becomes one of the move's target.
+/// Makes the life of a register that ends in a move one of the move's target.
 fn backward<T: Target>(code: &mut Code<'_, T>, block: usize, live: &Liveness<Location>) {
     let count = code.blocks[block].steps.len();
     let mut dies = vec![false; count];
@@ -134,11 +134,15 @@ fn start<T: Target>(
     let steps = &code.blocks[block].steps;
     let (old_at, new_at) = (Location::register::<T>(old), Location::register::<T>(new));
     for number in (0..at).rev() {
+        // What a branch leads to may read either.
+        if matches!(&steps[number], Step::Operation(operation) if operation.branch().is_some()) {
+            return None;
+        }
         let touched = code.touched(steps, number);
         let reads = touched.reads.contains(&old_at);
         let begins = touched.kills.contains(&old_at) && !reads;
         let mentions = reads || touched.writes().any(|it| it == old_at);
-        if mentions && !may_rename(&steps[number], old) {
+        if mentions && !may_rename(code, &steps[number], old) {
             return None;
         }
         if touched.writes().any(|it| it == new_at) {
@@ -154,14 +158,16 @@ fn start<T: Target>(
     None
 }
 
-/// Returns true if operands alone name the register, each by itself.
-fn may_rename<T: Target>(step: &Step<T>, register: T::Register) -> bool {
+/// Returns true if operands alone name the register, each as that register.
+fn may_rename<T: Target>(code: &Code<'_, T>, step: &Step<T>, register: T::Register) -> bool {
     match step {
         Step::Operation(operation) => {
-            let branches = operation.branch().is_some();
             let operands = operation.targets.iter().chain(&operation.sources);
-            let mut names = operands.filter_map(Operand::name);
-            !branches && names.any(|name| name == Name::Fixed(register))
+            let mut named = operands
+                .filter_map(Operand::name)
+                .filter(|name| code.register(*name) == register)
+                .peekable();
+            named.peek().is_some() && named.all(|name| name == Name::Fixed(register))
         }
         // A transfer that needs registers on its way needs those.
         Step::Load { to, .. } => *to == register,

@@ -25,7 +25,8 @@ mod tests;
 use crate::allocate::Allocation;
 use crate::mir::function::Function;
 use crate::mir::{Operation, Target};
-use code::{Block, Code, Home, Step};
+use code::{Block, Code, Home, Location, Step};
+use ir::EntitySet;
 use ir::liveness::Liveness;
 
 /// Rounds over all webs; each takes the facts and the lives anew.
@@ -64,8 +65,12 @@ pub(crate) fn reduce<T: Target>(
 
 /// Loads of what a register holds, and stores that nothing reads.
 fn first_phase<T: Target>(code: &mut Code<'_, T>) {
-    while redundant::redundant(code) && redundant::dead(code) {}
-    redundant::dead(code);
+    loop {
+        let found = redundant::redundant(code);
+        if !redundant::dead(code) || !found {
+            break;
+        }
+    }
 }
 
 /// The offset of each home from the first spilled value, and the bytes of all. Homes that never hold values at once share a
@@ -75,28 +80,34 @@ fn slots<T: Target>(code: &Code<'_, T>, shared: bool) -> (Vec<u32>, u32) {
         true => webs::conflicts(code, &Liveness::of(code)),
         false => Vec::new(),
     };
+    // The slots so far: offset, size, and the homes in each.
+    let mut made: Vec<(u32, u32, EntitySet<Location>)> = Vec::new();
     let mut offsets: Vec<u32> = Vec::with_capacity(code.homes.len());
     let mut bytes = 0u32;
     for number in 0..code.homes.len() as u32 {
-        let size = T::slot(code.class(Home(number)));
-        let apart = |other: u32| {
-            let location = code::Location::home::<T>(Home(other));
-            !meet[number as usize].contains(&location)
-        };
-        let same = |other: u32| T::slot(code.class(Home(other))) == size;
-        let open = |offset: u32| {
-            let mut own = (0u32..).zip(&offsets).filter(|(_, at)| **at == offset);
-            own.all(|(other, _)| apart(other) && same(other))
+        let home = Home(number);
+        let size = T::slot(code.class(home));
+        let open = |(_, own, inside): &&mut (u32, u32, EntitySet<Location>)| {
+            *own == size && inside.common(&meet[number as usize]).next().is_none()
         };
         let free = match shared {
-            true => offsets.iter().copied().find(|&offset| open(offset)),
+            true => made.iter_mut().find(open),
             false => None,
         };
-        offsets.push(free.unwrap_or_else(|| {
-            let offset = bytes.next_multiple_of(size);
-            bytes = offset + size;
-            offset
-        }));
+        offsets.push(match free {
+            Some((offset, _, inside)) => {
+                inside.insert(Location::home::<T>(home));
+                *offset
+            }
+            None => {
+                let offset = bytes.next_multiple_of(size);
+                let mut inside = EntitySet::new();
+                inside.insert(Location::home::<T>(home));
+                made.push((offset, size, inside));
+                bytes = offset + size;
+                offset
+            }
+        });
     }
     (offsets, bytes)
 }

@@ -5,7 +5,7 @@
 
 use super::code::{Block, Code, Location, Step};
 use super::facts::{Facts, Point};
-use crate::mir::{Operation, Target};
+use crate::mir::{Name, Operation, Target};
 use ir::EntitySet;
 use ir::liveness::Liveness;
 
@@ -62,11 +62,18 @@ fn may_go<T: Target>(code: &Code<'_, T>, step: &Step<T>) -> bool {
 
 /// Returns true if an operation may go where nothing reads its target.
 fn is_plain<T: Target>(code: &Code<'_, T>, operation: &Operation<T>) -> bool {
-    let written = T::definitions(operation, &|it| {
-        code.register(crate::mir::Name::Virtual(it))
-    });
+    let written = T::definitions(operation, &|it| code.register(Name::Virtual(it)));
     let rotating = T::rotating(code.function);
+    // Arguments and results are read where control goes to another, by no operand.
+    let passed = operation
+        .targets
+        .iter()
+        .filter_map(|target| match target.name() {
+            Some(Name::Fixed(register)) => Some(register),
+            _ => None,
+        });
     T::is_pure(operation)
+        && !passed.into_iter().any(T::passes)
         && !(T::hidden(operation).writes && code.hidden)
         && written
             .iter()

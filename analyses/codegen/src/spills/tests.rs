@@ -59,6 +59,10 @@ fn blocks(text: &str, guard: Virtual) -> Vec<Block<Sc140>> {
                 let factors = vec![fixed(number(one)), fixed(number(other))];
                 vec![operation(Opcode::Mac, vec![fixed(number(to))], factors)]
             }
+            [to, "=", "tfr", from] => {
+                let (to, from) = (vec![fixed(number(to))], vec![fixed(number(from))]);
+                vec![operation(Opcode::Tfr, to, from)]
+            }
             [to, "=", one, "+", other] => {
                 let other = match other.parse::<i64>() {
                     Ok(constant) => constant.into(),
@@ -517,5 +521,77 @@ fn an_expression_of_what_meets_is_kept() {
         assert_ne!(other, text);
         reduce(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (1, 2), "{:?}", shown(code));
+    });
+}
+
+/// A result is moved to where the caller reads it, although the same is there on this path: nothing else says that it is read.
+#[test]
+fn a_result_waits_in_its_register_for_the_return() {
+    let text = "
+        block 0
+        def r1
+        def r9
+        r0 = tfr r1
+        branch r9 2
+        block 1
+        def r5
+        store r5,s0
+        def r5
+        use r5
+        load s0,r5
+        use r5
+        r0 = tfr r1
+        return
+        block 2
+        use r0
+        return";
+    with(text, 1, |code| {
+        reduce(code, Reduction::AnyClass, &[D(0)]);
+        let steps = shown(code);
+        assert!(steps[1].contains("tfr"), "{steps:?}");
+    });
+    // Nor is it one that a load puts there in the same block.
+    let loaded = "
+        block 0
+        def r1
+        r3 = tfr r1
+        store r3,s0
+        def r3
+        use r3
+        load s0,r0
+        use r0
+        r0 = tfr r1
+        return";
+    with(loaded, 1, |code| {
+        reduce(code, Reduction::AnyClass, &[]);
+        let steps = shown(code);
+        assert!(steps[0].ends_with("tfr; rts"), "{steps:?}");
+    });
+}
+
+/// A branch between the life of a register and the move that ends it leads to what reads the old value.
+#[test]
+fn a_move_behind_a_branch_stays() {
+    let text = "
+        block 0
+        def r1
+        store r1,s0
+        r13 = r1 + 1
+        branch r1 2
+        store r13,s0
+        def r1
+        use r1
+        block 1
+        load s0,r1
+        use r1
+        return
+        block 2
+        load s0,r1
+        use r1
+        return";
+    with(text, 1, |code| {
+        reduce(code, Reduction::AnyClass, &[D(5)]);
+        let steps = shown(code);
+        assert!(steps[0].contains("copy d13,d5"), "{steps:?}");
     });
 }

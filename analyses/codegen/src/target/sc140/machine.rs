@@ -135,7 +135,7 @@ impl Target for Sc140 {
         operation(copy_opcode(to.file), vec![fixed(to)], vec![fixed(from)])
     }
 
-    /// Nothing added to an accumulator leaves it as it is; constants as registers hold them.
+    /// Constants as registers hold them, and accumulators to which nothing is added.
     fn known(
         operation: &Operation,
         constant: &dyn Fn(Name) -> Option<i64>,
@@ -146,8 +146,8 @@ impl Target for Sc140 {
             (Opcode::MoveW | Opcode::MoveL, [Operand::Number(number)]) => {
                 Some(Known::Constant(i64::from(*number as i32)))
             }
-            (Opcode::Mac, [one, other, ..]) => {
-                let mut factors = [one, other].into_iter().filter_map(name);
+            (Opcode::Mac, [factor, other, ..]) => {
+                let mut factors = [factor, other].into_iter().filter_map(name);
                 let zero = factors.any(|factor| constant(factor) == Some(0));
                 let to = operation.targets.first().and_then(name)?;
                 zero.then_some(Known::Operand(to))
@@ -157,7 +157,7 @@ impl Target for Sc140 {
     }
     fn hidden(operation: &Operation) -> Hidden {
         let status = operation.mnemonic.row().status;
-        let any = |all: &[Status]| status.iter().any(|one| all.contains(one));
+        let any = |all: &[Status]| status.iter().any(|status| all.contains(status));
         let guarded = operation.predicate.is_some();
         Hidden {
             reads: any(&[Status::ReadsCarry]) || (any(&[Status::ReadsTruth]) && !guarded),
@@ -173,7 +173,7 @@ impl Target for Sc140 {
         };
         Some(operation(opcode, vec![fixed(to)], vec![constant.into()]))
     }
-    /// An address register holds the 32 bits that a slot of the frame would.
+    /// Moves between files: an address register holds the 32 bits that a slot of the frame would.
     fn transfer(to: Reg, from: Reg, guard: Option<Virtual>) -> Option<Vec<Operation>> {
         let moved = |opcode| vec![operation(opcode, vec![fixed(to)], vec![fixed(from)])];
         match (to.file, from.file) {
@@ -199,11 +199,13 @@ impl Target for Sc140 {
         };
         let files = Sc140::files(function, sets, &all).into_iter();
         let open = files.filter(|file| file.class != File::Truth);
-        open.flat_map(|file| {
+        let mut out: Vec<Reg> = Vec::new();
+        for file in open {
             let scratch = Sc140::scratch(file.class).iter().copied();
-            file.free.into_iter().chain(scratch)
-        })
-        .collect()
+            out.extend(&file.free);
+            out.extend(scratch.filter(|register| !file.free.contains(register)));
+        }
+        out
     }
     fn saved_with(register: Reg) -> &'static [Reg] {
         let pairs = [&PRESERVED[..2], &PRESERVED[2..]];

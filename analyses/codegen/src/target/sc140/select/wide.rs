@@ -75,6 +75,7 @@ impl Selection<'_> {
         let middle = self.data();
         self.field(middle, low, 16, 16);
         let first = self.data();
+        self.out.kept.push(first);
         self.put(Opcode::Impyhluu, first, &[a.into(), b.into()]);
         self.put(Opcode::Imaclhuu, first, &[a.into(), b.into()]);
         self.put(Opcode::Iadd, first, &[middle.into()]);
@@ -105,6 +106,7 @@ impl Selection<'_> {
     /// Zeros in front of a number.
     pub(super) fn leading_zeros(&mut self, from: Virtual, ty: Type, result: Value) {
         let plain = self.data();
+        self.out.kept.push(plain);
         self.zero_extend(plain, from, ty);
         let places = self.data();
         self.put(Opcode::Clb, places, &[plain.into()]);
