@@ -131,6 +131,8 @@ pub enum Op {
 pub struct Convention {
     /// The first argument is the address where the result is written; it takes no slot.
     pub into: bool,
+    /// Arguments or the result are parts of structures that are passed by value.
+    pub structures: bool,
     /// Arguments, by number, that lie in the slot of the one before them: second elements of pairs of `float`.
     pub halves: SmallVec<[u16; 2]>,
     /// The number of arguments, the last ones, that are passed by reference: as many results, the last ones,

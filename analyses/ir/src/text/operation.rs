@@ -93,16 +93,23 @@ impl Parser<'_, '_> {
                     .collect();
                 let halves: Result<_, _> = rest.iter().filter_map(half).collect();
                 let by_reference = rest.iter().find_map(references).unwrap_or(Ok(0));
-                match (modifiers(&plain, ["pure", "into"]), halves, by_reference) {
-                    (Some([pure, into]), Ok(halves), Ok(by_reference)) => Some(Op::CallUnknown {
-                        name: self.text()?.into(),
-                        pure,
-                        convention: Convention {
-                            into,
-                            halves,
-                            by_reference,
-                        },
-                    }),
+                match (
+                    modifiers(&plain, ["pure", "into", "structures"]),
+                    halves,
+                    by_reference,
+                ) {
+                    (Some([pure, into, structures]), Ok(halves), Ok(by_reference)) => {
+                        Some(Op::CallUnknown {
+                            name: self.text()?.into(),
+                            pure,
+                            convention: Convention {
+                                into,
+                                structures,
+                                halves,
+                                by_reference,
+                            },
+                        })
+                    }
                     _ => None,
                 }
             }

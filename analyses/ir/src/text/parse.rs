@@ -271,6 +271,7 @@ impl<'s, 't> Parser<'s, 't> {
         function.internal = self.keyword("internal");
         function.variadic = self.keyword("variadic");
         function.convention.into = self.keyword("into");
+        function.convention.structures = self.keyword("structures");
         while self.keyword("half") {
             let number: u32 = self.count()?;
             let number = u16::try_from(number).unwrap_or(u16::MAX);

@@ -62,6 +62,7 @@ impl Printer<'_, '_> {
         self.flag(f.internal, "internal");
         self.flag(f.variadic, "variadic");
         self.flag(f.convention.into, "into");
+        self.flag(f.convention.structures, "structures");
         for half in &f.convention.halves {
             put!(self, " half {half}");
         }
@@ -364,6 +365,7 @@ impl Printer<'_, '_> {
                 self.out.push_str("call_unknown");
                 self.modifier(*pure, "pure");
                 self.modifier(convention.into, "into");
+                self.modifier(convention.structures, "structures");
                 for half in &convention.halves {
                     put!(self, ".half{half}");
                 }

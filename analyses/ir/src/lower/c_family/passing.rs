@@ -166,6 +166,7 @@ impl Context<'_> {
             }
             return;
         }
+        given.convention.structures = true;
         if self.structs.align_of(&value.ty) > 8 && given.slots % 2 == 1 {
             let gap = self.builder.undef(Type::I64);
             given.scalar(gap);
@@ -199,6 +200,7 @@ impl Context<'_> {
             given.values.push(room);
             given.convention.into = true;
         }
+        given.convention.structures |= self.structs.form(returns) != Form::Scalars;
     }
 
     /// Returns the value of a call, whose first results are the value.
@@ -221,6 +223,8 @@ impl Context<'_> {
 
     /// The address that a result is written to, as the function's first parameter.
     pub(super) fn room_parameter(&mut self, returns: &CType) {
+        let structure = self.is_c() && self.structs.form(returns) != Form::Scalars;
+        self.builder.function.convention.structures |= structure;
         if self.is_c() && self.structs.returns_into(returns) {
             let ty = [Type::Ptr(Space::Generic)];
             let room = self.builder.parameter("", "result", &ty)[0];
@@ -246,6 +250,7 @@ impl Context<'_> {
                 vec![kind.ir(); count as usize]
             }
         };
+        self.builder.function.convention.structures = true;
         let entry = self.builder.function.entry();
         let before = self.builder.function.blocks[entry].params.len();
         let slots = self.builder.function.convention.slots(before);
