@@ -2,6 +2,15 @@
 import fs from "node:fs";
 import path from "node:path";
 
+/** More values than both files of registers hold. */
+const MANY = Array.from({ length: 26 }, (_, k) => `g${k}`);
+/** Texts for each of them, four a line. */
+const lines = (indent, text) => {
+  const all = MANY.map(text);
+  const rows = all.map((_, k) => (k % 4 === 0 ? indent + all.slice(k, k + 4).join(" ") : null));
+  return rows.filter((row) => row !== null).join("\n");
+};
+
 const TAPS = `typedef short Word16;
 typedef int Word32;
 Word32 L_mac(Word32, Word16, Word16);
@@ -17,12 +26,13 @@ int blend(const int *restrict x, int *restrict y, int a, int b, int c, int d, in
   int p = a * b, q = b * c, r = c * d, t = 0;
   int u = e * f, v = f * a, w = a ^ 5;
   int s = d * e;
+${lines("  ", (name, k) => `int ${name} = ${"abcdef"[k % 6]} * ${k + 3} ^ ${"bcdefa"[k % 6]};`)}
   for (int i = 0; i < n; i++) {
-    t += ((x[2 * i] ^ p) & q) + ((x[2 * i + 1] ^ r) & s) + (a ^ t);
-    t += (b & t) + (c | t) + (d ^ i) + (e & i);
+    t += ((x[2 * i] ^ p) & q) + ((x[2 * i + 1] ^ r) & s) + (a ^ t) + (b & t) + (c | t) + (d ^ i) + (e & i);
     y[2 * i] = t ^ u;
     y[2 * i + 1] = (t ^ v) & w;
     t ^= (u & i) + (v & f) + (w ^ i);
+${lines("    ", (name, k) => `y[32 * i + ${k + 2}] = x[32 * i + ${k + 2}] ^ ${name};`)}
   }
   return t + p + q + r + s + u + v + w;
 }
@@ -57,7 +67,7 @@ export async function sets({ page, workspace, open, reopen, line, editor, box, r
     const at = await box(line(words), part).catch(() => null);
     if (at !== null) await page.mouse.click(at.x, at.y);
   };
-  const kernel = page.locator(".editor-instance .view-line").filter({ hasText: /mac\s.*stage\s1/ }).first();
+  const kernel = page.locator(".editor-instance .view-line").filter({ hasText: /move\.f\s+\(r0\)\+/ }).first();
   await retry(
     async () => {
       await press("s = L_mac(s", "L_mac");
