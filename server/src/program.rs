@@ -191,6 +191,8 @@ fn preprocess_options(db: &dyn Db, config: &AnalysisConfig, dialect: Dialect) ->
         // In front: what the settings define counts.
         let model = Dialect::LONG_32_BIT.iter().map(|&define| define.into());
         options.defines.splice(0..0, model);
+        let others = Dialect::NOT_OF_LONG_32_BIT.iter();
+        options.undefines.extend(others.map(|&name| name.into()));
     }
     options
 }

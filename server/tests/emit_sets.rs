@@ -157,3 +157,24 @@ fn spill_code_is_counted_and_may_be_kept() {
     assert_eq!(refused.status.code(), Some(2), "{}", errors(&refused));
     assert!(errors(&refused).contains("`--keep-spills` says nothing of"));
 }
+
+/// A header of the system takes its types by the widths of the processor, not by those of the machine that it lies on.
+#[test]
+fn integers_of_64_bits_have_them_where_long_has_32() {
+    let place = Place::new("emit-sets-widths");
+    let source = place.file(
+        "f.c",
+        "#include <stdint.h>\nint widths(void) { return 1000 * sizeof(int64_t) + 100 * sizeof(INT64_MAX) + 10 * sizeof(long) + sizeof(size_t); }\n\
+         int32_t product(int32_t x, int32_t y) { return (int32_t)(((int64_t)x * y) >> 31); }\n",
+    );
+    let assembly = place.path("f.sc140.asm");
+    let made = lockstep(&["emit", &source, "--target", "sc140", "-o", &assembly]);
+    assert_eq!(made.status.code(), Some(0), "{}", errors(&made));
+    let run = |item: &str, arguments: &[&str]| {
+        let plain = ["sim", &assembly, "--item", item, "--format", "json"];
+        json(&lockstep(&[&plain[..], arguments].concat()))["d0"].clone()
+    };
+    assert_eq!(run("_widths", &[]), 8844);
+    let arguments = ["--arg", "1000000000", "--arg", "1500000000"];
+    assert_eq!(run("_product", &arguments), 698_491_930);
+}

@@ -3,7 +3,7 @@
 //!
 //! The system's headers describe the machine that the server runs on. Two of them derive the widths of its
 //! types from names of processors that are not predefined here; they are answered with those of the machine
-//! that code is made for, whose `long` and addresses have 64 bits. A header of the compiler (`<stddef.h>`,
+//! that code is made for, by the bits of its `long`. A header of the compiler (`<stddef.h>`,
 //! `<stdarg.h>`, `<float.h>`) is known without its file.
 
 use super::{Language, path_text, toolkit};
@@ -18,13 +18,16 @@ use syntax::preprocess::{IncludeResolver, IncludedFile};
 
 /// In front of the paths of files that are on no disk.
 const BUILT_IN: &str = "<built-in>/";
-/// Headers that are answered here.
-const ANSWERED: [(&str, &str); 2] = [
+/// Headers that are answered here, where `long` has 64 bits and where it has 32.
+const ANSWERED: [(&str, [&str; 2]); 2] = [
     (
         "bits/wordsize.h",
-        "#define __WORDSIZE 64\n#define __WORDSIZE_TIME64_COMPAT32 0\n",
+        [
+            "#define __WORDSIZE 64\n#define __WORDSIZE_TIME64_COMPAT32 0\n",
+            "#define __WORDSIZE 32\n#define __WORDSIZE_TIME64_COMPAT32 0\n#define __WORDSIZE32_SIZE_ULONG 0\n#define __WORDSIZE32_PTRDIFF_LONG 0\n",
+        ],
     ),
-    ("gnu/stubs.h", "\n"),
+    ("gnu/stubs.h", ["\n"; 2]),
 ];
 
 /// Returns true if a path is that of a file of the server's own.
@@ -39,6 +42,8 @@ pub(super) struct Includes<'a> {
     command: Option<&'a CompileFlags>,
     remap: &'a [(String, PathBuf)],
     system: &'a [PathBuf],
+    /// True if `long` has 32 bits.
+    long_32bit: bool,
     /// True if the declarations of the CUDA toolkit's own headers are built in.
     knows_toolkit: bool,
     /// The files of the project, for names that no directory leads to.
@@ -61,6 +66,7 @@ impl<'a> Includes<'a> {
                 true => system_directories(),
                 false => &[],
             },
+            long_32bit: config.long_32bit,
             knows_toolkit: file.language(db) == Language::Cuda,
             names: file.names(db).as_deref(),
             any_case: file.language(db) == Language::Hlsl,
@@ -144,16 +150,19 @@ impl<'a> Includes<'a> {
     }
 
     fn answered(&self, spec: &str) -> Option<IncludedFile> {
-        static TOKENS: OnceLock<Vec<IncludedFile>> = OnceLock::new();
+        static TOKENS: OnceLock<Vec<[IncludedFile; 2]>> = OnceLock::new();
         let all = TOKENS.get_or_init(|| {
-            let each = ANSWERED.iter().map(|(name, text)| IncludedFile {
-                path: Arc::from(format!("{BUILT_IN}{name}")),
-                tokens: Arc::new(lex(text)),
+            let each = ANSWERED.iter().map(|(name, texts)| {
+                texts.map(|text| IncludedFile {
+                    path: Arc::from(format!("{BUILT_IN}{name}")),
+                    tokens: Arc::new(lex(text)),
+                })
             });
             each.collect()
         });
         let at = ANSWERED.iter().position(|(name, _)| *name == spec)?;
-        all.get(at).filter(|_| !self.system.is_empty()).cloned()
+        let of_model = all.get(at)?.get(usize::from(self.long_32bit))?;
+        (!self.system.is_empty()).then(|| of_model.clone())
     }
 }
 

@@ -252,6 +252,8 @@ impl Dialect {
 
     /// The macros of C where `long` has 32 bits, which come behind those that are predefined.
     pub const LONG_32_BIT: &[&str] = c::LONG_32_BIT;
+    /// The predefined macros that are not defined there: headers take 64-bit types by them.
+    pub const NOT_OF_LONG_32_BIT: &[&str] = c::NOT_OF_LONG_32_BIT;
 
     /// Returns the macros that the compiler defines before the first line, as `NAME` or `NAME=VALUE`.
     pub fn predefined(self) -> &'static [&'static str] {

@@ -7,6 +7,8 @@ use super::SpecifierWord;
 use crate::c_family::ast::SpecifierSet as S;
 use crate::c_family::token::TokenKind;
 
+pub(super) const NOT_OF_LONG_32_BIT: &[&str] = &["__LP64__", "_LP64"];
+
 pub(super) const LONG_32_BIT: &[&str] = &[
     "__SIZEOF_LONG__=4",
     "__SIZEOF_SIZE_T__=4",
@@ -24,6 +26,9 @@ pub(super) const LONG_32_BIT: &[&str] = &[
     "ULONG_MAX=4294967295UL",
     "SIZE_MAX=4294967295U",
     "UINTPTR_MAX=4294967295U",
+    "INT64_MAX=9223372036854775807LL",
+    "INT64_MIN=(-9223372036854775807LL-1LL)",
+    "UINT64_MAX=18446744073709551615ULL",
 ];
 
 pub(super) const PREDEFINED: &[&str] = &[
