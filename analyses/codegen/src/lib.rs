@@ -11,6 +11,7 @@ pub mod contract;
 pub mod expand;
 pub mod instrument;
 pub mod legalize;
+mod library;
 pub mod loops;
 pub mod machine;
 mod merge;

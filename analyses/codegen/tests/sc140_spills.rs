@@ -84,14 +84,14 @@ const KERNELS: &str = include_str!("sc140_spills/kernels.c");
 
 #[test]
 fn kernels_of_codecs_spill_less() {
-    for (fewer, most) in [(0, 1.0), (8, 0.6)] {
+    for (fewer, most) in [(0, 0.2), (8, 0.4)] {
         let mut sum = Sum::default();
         for (without, with) in reports(KERNELS, fewer) {
             sum.add(&without, &with, fewer);
         }
         sum.print(&format!("{fewer} registers fewer"));
         assert!(f64::from(sum.transfers[1]) <= most * f64::from(sum.transfers[0]));
-        assert!(fewer == 0 || sum.spilling >= 3, "{}", sum.spilling);
+        assert!(sum.spilling >= 3 && sum.gains > 0.0, "{}", sum.spilling);
     }
 }
 

@@ -4,7 +4,7 @@ use super::{CliError, DataFormat, LoopsArgs};
 use crate::db::{self, Database, File};
 use crate::documents::line_column;
 use crate::program;
-use crate::views::set_loops::{self, Row, SpillInLoop, advice, resource};
+use crate::views::set_loops::{self, Row, SpillInLoop, advice, recurrence_links, resource};
 use crate::views::spilled::{self, Spilled};
 use crate::views::text::counted;
 use serde_json::{Value, json};
@@ -74,24 +74,10 @@ fn told(db: &Database, file: File, row: &Row) -> Vec<String> {
     if let Some(bounds) = &row.report.bounds
         && bounds.rec_mii > bounds.res_mii()
     {
-        let links = bounds
-            .critical
-            .iter()
-            .zip(&row.critical)
-            .map(|(link, span)| {
-                let names: Vec<&str> = link.variables.iter().map(|name| name.as_str()).collect();
-                let of = match names.is_empty() {
-                    true => String::new(),
-                    false => format!(" `{}`", names.join("`, `")),
-                };
-                let at = span.map(|span| format!(" in line {}", line(span)));
-                format!("{}{of}{}", link.mnemonic, at.unwrap_or_default())
-            });
-        let links: Vec<String> = links.collect();
         out.push(format!(
             "recurrence of {} cycles: {}",
             bounds.rec_mii,
-            links.join(" → ")
+            recurrence_links(row, bounds, &line)
         ));
     }
     for spill in &row.spills {

@@ -322,17 +322,20 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
             }
         }
     }
-    for (span, reason) in refusals(db, file, None) {
-        out.push(Note {
-            level: Level::Hint,
-            other: None,
-            code: "no-machine-code",
-            item: String::new(),
-            span,
-            message: reason,
-        });
-    }
+    out.extend(without_code(refusals(db, file, None)));
     out
+}
+
+/// Notes of functions for which there is no machine code, at the places of the reasons.
+pub(super) fn without_code(refusals: Vec<(Span, String)>) -> impl Iterator<Item = Note> {
+    refusals.into_iter().map(|(span, message)| Note {
+        level: Level::Hint,
+        other: None,
+        code: "no-machine-code",
+        item: String::new(),
+        span,
+        message,
+    })
 }
 
 /// Words of `#pragma lockstep pipeline(word)` that ask for nothing.

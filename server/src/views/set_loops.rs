@@ -11,7 +11,7 @@ mod hover;
 
 pub use hover::hover;
 
-use super::loops::Said;
+use super::loops::{Said, without_code};
 use super::model::Note;
 use super::spilled;
 use super::text::counted;
@@ -303,17 +303,30 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
         out.extend(recurrence(row, &line, &note));
     }
     out.extend(spilled::notes(db, file));
-    for (span, reason) in refusals(db, file, None) {
-        out.push(Note {
-            level: Level::Hint,
-            other: None,
-            code: "no-machine-code",
-            item: String::new(),
-            span,
-            message: reason,
-        });
-    }
+    out.extend(without_code(refusals(db, file, None)));
     out
+}
+
+/// Variables of a link of a recurrence that are named: a constant may stand for many.
+const NAMED: usize = 3;
+
+/// The operations that a recurrence leads through, with what they compute and their lines.
+pub fn recurrence_links(row: &Row, bounds: &LoopBounds, line: &dyn Fn(Span) -> u32) -> String {
+    let links = bounds.critical.iter().zip(&row.critical);
+    let links = links.map(|(link, place)| {
+        let mut names: Vec<&str> = link.variables.iter().map(SmolStr::as_str).collect();
+        names.dedup();
+        let shown = names.iter().take(NAMED).map(|name| format!("`{name}`"));
+        let more = (names.len() > NAMED).then(|| "…".to_owned());
+        let shown: Vec<String> = shown.chain(more).collect();
+        let of = match shown.is_empty() {
+            true => String::new(),
+            false => format!(" {}", shown.join(", ")),
+        };
+        let at = place.map(|span| format!(" (line {})", line(span)));
+        format!("{}{of}{}", link.mnemonic, at.unwrap_or_default())
+    });
+    links.collect::<Vec<String>>().join(" → ")
 }
 
 fn recurrence(

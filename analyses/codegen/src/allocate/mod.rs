@@ -20,7 +20,7 @@
 pub mod check;
 mod coalesce;
 pub(crate) mod colour;
-mod fitted;
+mod decided;
 mod hoist;
 mod jumps;
 pub(crate) mod named;
@@ -30,7 +30,7 @@ mod simplify;
 pub(crate) mod split;
 
 pub use crate::spills::{Reduction, Traffic};
-pub use fitted::allocate_fitted;
+pub use decided::Decided;
 pub use rounds::Order;
 pub use scan::Place;
 
@@ -38,7 +38,6 @@ use crate::mir::function::{Function, Name, Operation};
 use crate::mir::liveness::Liveness;
 use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
-use crate::spills::{self, code::Code};
 use rustc_hash::FxHashSet;
 
 /// The registers of a function's values.
@@ -138,70 +137,9 @@ pub fn allocate<T: Target>(
     processor: &T::Processor,
     limits: &T::Limits,
 ) -> Result<Allocation<T>, Refusal> {
-    let live = Liveness::of(function);
-    let files = T::files(function, processor, limits);
-    let places = scan::scan(
-        function,
-        &live,
-        &files,
-        scan::Choice::LeastUsed(&FxHashSet::default()),
-    )?;
-    Ok(placed(function, &places, None))
-}
-
-/// The same, with as few loads and stores of spilled values as are found.
-///
-/// # Errors
-/// As `allocate`.
-pub fn allocate_reduced<T: Target>(
-    function: &mut Function<T>,
-    processor: &T::Processor,
-    limits: &T::Limits,
-    reduction: Reduction,
-) -> Result<Allocation<T>, Refusal> {
-    let live = Liveness::of(function);
-    let files = T::files(function, processor, limits);
-    let places = scan::scan(
-        function,
-        &live,
-        &files,
-        scan::Choice::LeastUsed(&FxHashSet::default()),
-    )?;
-    let homes = T::homes(function, processor, limits);
-    Ok(placed(function, &places, Some((reduction, &homes))))
-}
-
-/// Panics in debug builds where `check` finds a violation.
-fn verified<T: Target>(before: &Function<T>, now: &Function<T>, allocation: &Allocation<T>) {
-    if cfg!(debug_assertions) {
-        let verdict = check::check(before, now, allocation);
-        assert_eq!(verdict, Ok(()), "{}", now.name);
-    }
-}
-
-/// Writes places into the function. Values in memory may have these registers, where transfers are to be taken away.
-fn placed<T: Target>(
-    function: &mut Function<T>,
-    places: &[Place<T::Register>],
-    reduced: Option<(Reduction, &[T::Register])>,
-) -> Allocation<T> {
-    let before = function.clone();
-    let mut code = Code::new(&before, places);
-    let plain = code.written(false);
-    match reduced {
-        Some((reduction, homes)) if plain.allocation.traffic != Traffic::default() => {
-            let mut now = before.clone();
-            let allocation = spills::write(&mut now, plain);
-            verified(&before, &now, &allocation);
-            spills::reduce(&mut code, reduction, homes);
-            spills::write(function, code.written(true))
-        }
-        _ => {
-            let allocation = spills::write(function, plain);
-            verified(&before, function, &allocation);
-            allocation
-        }
-    }
+    let (placed, allocation) = Decided::scanned(function, processor, limits)?.written(None);
+    *function = placed;
+    Ok(allocation)
 }
 
 #[cfg(test)]

@@ -236,32 +236,8 @@ impl Softener<'_, '_> {
                 return Some(self.writer.compare(IntCondition::LessSigned, x, zero));
             }
             UnaryOp::IsNan => return Some(self.compare(FloatCondition::Unordered, ty, x, x)),
-            UnaryOp::Cbrt => "cbrt",
-            UnaryOp::Sin => "sin",
-            UnaryOp::Cos => "cos",
-            UnaryOp::Tan => "tan",
-            UnaryOp::Asin => "asin",
-            UnaryOp::Acos => "acos",
-            UnaryOp::Atan => "atan",
-            UnaryOp::Sinh => "sinh",
-            UnaryOp::Cosh => "cosh",
-            UnaryOp::Tanh => "tanh",
-            UnaryOp::Asinh => "asinh",
-            UnaryOp::Acosh => "acosh",
-            UnaryOp::Atanh => "atanh",
-            UnaryOp::Exp => "exp",
-            UnaryOp::Exp2 => "exp2",
-            UnaryOp::Expm1 => "expm1",
-            UnaryOp::Log => "log",
-            UnaryOp::Log2 => "log2",
-            UnaryOp::Log10 => "log10",
-            UnaryOp::Log1p => "log1p",
-            UnaryOp::Erf => "erf",
-            UnaryOp::Erfc => "erfc",
-            UnaryOp::Gamma => "tgamma",
-            UnaryOp::LogGamma => "lgamma",
             UnaryOp::RoundEven => "roundeven",
-            _ => return None,
+            op => crate::library::function_of(op)?,
         };
         Some(self.library(name, ty, &[x]))
     }

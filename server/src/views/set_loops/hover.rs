@@ -1,6 +1,6 @@
 //! The bounds of a loop as a table, at its head.
 
-use super::{Row, advice, resource, rows_of_item, title};
+use super::{Row, advice, recurrence_links, resource, rows_of_item, title};
 use crate::db::{self, Db, File};
 use crate::derive::sets;
 use crate::program::item_at;
@@ -36,24 +36,11 @@ fn table_of(row: &Row, processor: &str, line: &dyn Fn(Span) -> u32) -> String {
             );
         }
         if bounds.rec_mii > 0 {
-            let links = bounds
-                .critical
-                .iter()
-                .zip(&row.critical)
-                .map(|(link, place)| {
-                    let mut names: Vec<&str> =
-                        link.variables.iter().map(|name| name.as_str()).collect();
-                    names.dedup();
-                    let of = match names.as_slice() {
-                        [] => String::new(),
-                        names => format!(" `{}`", names.join("`, `")),
-                    };
-                    let at = place.map(|span| format!(" (line {})", line(span)));
-                    format!("{}{of}{}", link.mnemonic, at.unwrap_or_default())
-                });
-            let links: Vec<String> = links.collect();
             let cycles = counted(bounds.rec_mii as usize, "cycle", "cycles").unwrap_or_default();
-            out += &format!("\nRecurrence of {cycles}: {}", links.join(" → "));
+            out += &format!(
+                "\nRecurrence of {cycles}: {}",
+                recurrence_links(row, bounds, line)
+            );
         }
     }
     if !row.spills.is_empty() {

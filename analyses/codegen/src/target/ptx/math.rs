@@ -299,33 +299,8 @@ impl Emitter<'_> {
 /// The name in the device library; empty for none.
 fn unary_name(op: UnaryOp) -> &'static str {
     match op {
-        UnaryOp::Cbrt => "cbrt",
-        UnaryOp::Sin => "sin",
-        UnaryOp::Cos => "cos",
-        UnaryOp::Tan => "tan",
-        UnaryOp::Asin => "asin",
-        UnaryOp::Acos => "acos",
-        UnaryOp::Atan => "atan",
-        UnaryOp::Sinh => "sinh",
-        UnaryOp::Cosh => "cosh",
-        UnaryOp::Tanh => "tanh",
-        UnaryOp::Asinh => "asinh",
-        UnaryOp::Acosh => "acosh",
-        UnaryOp::Atanh => "atanh",
-        UnaryOp::Exp => "exp",
-        UnaryOp::Exp2 => "exp2",
-        UnaryOp::Exp10 => "exp10",
-        UnaryOp::Expm1 => "expm1",
-        UnaryOp::Log => "log",
-        UnaryOp::Log2 => "log2",
-        UnaryOp::Log10 => "log10",
-        UnaryOp::Log1p => "log1p",
-        UnaryOp::Erf => "erf",
-        UnaryOp::Erfc => "erfc",
-        UnaryOp::Gamma => "tgamma",
-        UnaryOp::LogGamma => "lgamma",
         UnaryOp::Round => "round",
-        _ => "",
+        op => crate::library::function_of(op).unwrap_or(""),
     }
 }
 

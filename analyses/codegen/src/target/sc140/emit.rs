@@ -16,7 +16,7 @@ pub use super::spilled::{SpillCost, SpilledValue};
 
 use super::code::{Allocation, Function, Operand, Operation};
 use super::frame::Frame;
-use super::machine::{Limits, locate};
+use super::machine::Limits;
 use super::placed::{self, Placed, cycles};
 use super::print::Printer;
 use super::{bounds, counted, data, division, loops, select, spilled, symbols};
@@ -24,12 +24,11 @@ use crate::allocate::{self, Traffic};
 use crate::legalize::{Words, legalize};
 use crate::machine::sets::Sets;
 use crate::merge::merge;
-use crate::mir::Scheduled as _;
 use crate::predicate::flag;
 use crate::refusal::Refused;
 use ir::Module;
 use isa::Branch;
-use isa::sc140::{Opcode, Sc140};
+use isa::sc140::Sc140;
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -395,7 +394,7 @@ impl Lowered {
                 let _ = writeln!(listing.text, "    LOOPEND{index}");
             }
             // What goes on into the next block waits for the last moves of this one.
-            if self.ends_late(block) {
+            if placed::ends_late(block, &self.allocation) {
                 listing.text.push_str("    nop\n");
             }
         }
@@ -410,27 +409,6 @@ impl Lowered {
             .filter(|operation| operation.branch() == Some(Branch::Jump))
             .flat_map(|operation| &operation.sources);
         sources.any(|source| *source == Operand::Block(block))
-    }
-
-    /// Returns true if control falls out of a block whose last set writes what may not be read in the next one. Branches
-    /// stand behind such sets, except for the way back of a loop that is pipelined.
-    fn ends_late(&self, block: &Block) -> bool {
-        let falls = match block.operations.last().and_then(Operation::branch) {
-            None | Some(Branch::Counted) => true,
-            Some(_) => false,
-        };
-        let rows = block.operations.iter().zip(&block.cycles);
-        let mut last = rows.filter(|(_, at)| Some(*at) == block.cycles.last());
-        falls && last.any(|(operation, _)| self.is_late(operation))
-    }
-
-    fn is_late(&self, operation: &Operation) -> bool {
-        let locate = locate(&self.allocation);
-        let stepped = operation.stepped();
-        let written = crate::mir::dependence::writes(operation).into_iter();
-        let written = written.filter(|name| Some(*name) != stepped);
-        let mut storage = written.flat_map(locate);
-        storage.any(|at| Sc140::is_late(operation, at))
     }
 
     /// The blocks that are kernels, with their loops.
@@ -465,7 +443,6 @@ impl Lowered {
             Some((own, *stages.get(at)?))
         };
         let none = |_: &Operation| None;
-        let mut enabled = None;
         for cycle in 0..=last {
             let rows = block.operations.iter().zip(&block.cycles);
             let set: Vec<&Operation> = rows
@@ -490,22 +467,9 @@ impl Lowered {
                     continue;
                 }
             }
-            let enables = |one: &&Operation| {
-                matches!(
-                    one.mnemonic.opcode,
-                    Opcode::Doen | Opcode::Doensh | Opcode::Dosetup
-                )
-            };
-            if set.iter().any(enables) {
-                enabled = Some(cycle);
-            }
             listing.set(printer, &set, cycle, &stage);
         }
-        // A loop begins some sets behind what enables it.
-        if let Some(cycle) = enabled {
-            let missing = (cycle + loops::GAP).saturating_sub(last);
-            (0..missing).for_each(|_| listing.text.push_str("    nop\n"));
-        }
+        (0..placed::waits_for_loop(block)).for_each(|_| listing.text.push_str("    nop\n"));
         debug_assert!(block.operations.len() == block.cycles.len());
     }
 }

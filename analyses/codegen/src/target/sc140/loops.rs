@@ -75,7 +75,7 @@ pub enum Unpipelined {
     Schedule(#[from] Unexpandable),
     /// With registers for all, an iteration would begin every so many cycles.
     #[error(
-        "overlapping iterations, one every {interval} cycles, need more registers than there are"
+        "overlapping iterations at an interval of {interval} need more registers than there are"
     )]
     Registers { interval: u32 },
 }

@@ -1,22 +1,24 @@
-//! Registers and sets for functions of operations. Where registers do not suffice, values spill in whichever way moves least to
-//! memory and back, and what can be saved of that is saved.
+//! Registers and sets for functions of operations. Where registers do not suffice, values spill in whichever way takes the fewest
+//! cycles, and what can be saved of that is saved.
 //!
 //! ```text
 //! the scan, with registers kept back  \
-//! values one by one, least used first  |  as they are: the base     reduced: the first that makes no block of the base longer
-//! values one by one, farthest first   /
+//! values one by one, least used first  |  as decided: the shortest is the base     reduced: the shortest that makes no block of
+//! values one by one, farthest first   /                                            the base longer
 //! ```
 
 use super::code::{Allocation, Function, Name, Operand, Operation};
 use super::frame::Frame;
 use super::loops;
 use super::machine::{Limits, locate};
-use crate::allocate::{self, Order, Reduction, Traffic};
+use crate::allocate::{self, Decided, Order, Reduction, Traffic};
 use crate::machine::sets::Sets;
 use crate::mir::Block;
+use crate::mir::Scheduled as _;
 use crate::pack::pack;
 use crate::refusal::Refusal;
-use isa::sc140::Sc140;
+use isa::Branch;
+use isa::sc140::{Opcode, Sc140};
 
 /// The ways of reducing spills, the one that takes most away first.
 const REDUCTIONS: [Reduction; 3] = [
@@ -40,23 +42,40 @@ pub(super) fn place(
     (fewer, spills): (usize, bool),
     reduce: bool,
 ) -> Result<Placed, Refusal> {
-    let limits = Limits { spills, fewer };
-    let mut scanned = function.clone();
-    let allocation = allocate::allocate(&mut scanned, sets, &limits)?;
-    let mut base = Packed::new(scanned, allocation, sets);
-    if spills {
-        for candidate in one_by_one(function, sets, fewer, None) {
-            base = base.or_shorter(candidate);
-        }
-    }
-    let given = base.allocation.traffic;
-    let chosen = match reduce && given != Traffic::default() {
-        true => reduced(function, sets, &limits, base)?,
-        false => base,
+    let limits = |spills| Limits { spills, fewer };
+    let scanned = Decided::scanned(function, sets, &limits(spills))?;
+    let orders = [Order::LeastUsed, Order::FarthestRead].into_iter();
+    let one_by_one: Vec<Decided<Sc140>> = orders
+        .filter(|_| spills)
+        .filter_map(|order| Decided::one_by_one(function, sets, &limits(false), order))
+        .collect();
+    let packed = |decided: &Decided<Sc140>, reduction| {
+        let (function, allocation) = decided.written(reduction);
+        Packed::new(function, allocation, sets)
     };
+    let first = packed(&scanned, None);
+    let others = one_by_one.iter().map(|decided| packed(decided, None));
+    let base = others.fold(first, Packed::or_shorter);
+    let given = base.allocation.traffic;
+    // What saves transfers may make sets wait.
+    let less = REDUCTIONS
+        .into_iter()
+        .filter(|_| reduce && given != Traffic::default());
+    let mut less = less.filter_map(|reduction| {
+        let all = std::iter::once(&scanned).chain(&one_by_one);
+        let made = all.map(|decided| packed(decided, Some(reduction)));
+        let fitting = made.filter(|made| made.is_no_worse_than(&base));
+        fitting.reduce(Packed::or_shorter)
+    });
+    let chosen = less.next();
+    let Packed {
+        function,
+        allocation,
+        ..
+    } = chosen.unwrap_or(base);
     Ok(Placed {
-        function: chosen.function,
-        allocation: chosen.allocation,
+        function,
+        allocation,
         given,
     })
 }
@@ -92,55 +111,50 @@ impl Packed {
         let (less, all) = (&self.allocation.traffic, &base.allocation.traffic);
         less.is_no_more_than(all)
             && self.cycles <= base.cycles
-            && blocks.all(|(now, before)| length(now) <= length(before))
+            && blocks.all(|(now, before)| {
+                length(now, &self.allocation) <= length(before, &base.allocation)
+            })
     }
 }
 
-/// Values spill one by one, with no registers kept back for them.
-fn one_by_one(
-    function: &Function,
-    sets: &Sets,
-    fewer: usize,
-    reduction: Option<Reduction>,
-) -> Vec<Packed> {
-    let limits = Limits {
-        spills: false,
-        fewer,
+/// The sets of a block with those that wait behind it.
+fn length(block: &Block<Sc140>, allocation: &Allocation) -> u32 {
+    let own = block.cycles.last().map_or(0, |last| last + 1);
+    own + waits_for_loop(block) + u32::from(ends_late(block, allocation))
+}
+
+/// Sets that wait behind a block that enables a loop: it begins some sets behind what enables it.
+pub(super) fn waits_for_loop(block: &Block<Sc140>) -> u32 {
+    let enables = |operation: &Operation| {
+        matches!(
+            operation.mnemonic.opcode,
+            Opcode::Doen | Opcode::Doensh | Opcode::Dosetup
+        )
     };
-    let orders = [Order::LeastUsed, Order::FarthestRead].into_iter();
-    orders
-        .filter_map(|order| {
-            let mut made = function.clone();
-            let placed = allocate::allocate_fitted(&mut made, sets, &limits, order, reduction)?;
-            Some(Packed::new(made, placed, sets))
-        })
-        .collect()
+    let mut rows = block.operations.iter().zip(&block.cycles).rev();
+    let enabled = rows.find(|(operation, _)| enables(operation));
+    let last = block.cycles.last().copied().unwrap_or(0);
+    enabled.map_or(0, |(_, cycle)| (cycle + loops::GAP).saturating_sub(last))
 }
 
-/// The shortest of those with less spill code than a base that are nowhere longer, or the base.
-fn reduced(
-    function: &Function,
-    sets: &Sets,
-    limits: &Limits,
-    base: Packed,
-) -> Result<Packed, Refusal> {
-    for reduction in REDUCTIONS {
-        let mut scanned = function.clone();
-        let placed = allocate::allocate_reduced(&mut scanned, sets, limits, reduction)?;
-        let scanned = Packed::new(scanned, placed, sets);
-        let others = one_by_one(function, sets, limits.fewer, Some(reduction));
-        // What saves transfers may make sets wait.
-        let all = std::iter::once(scanned).chain(others);
-        let fitting = all.filter(|candidate| candidate.is_no_worse_than(&base));
-        if let Some(shortest) = fitting.reduce(Packed::or_shorter) {
-            return Ok(shortest);
-        }
-    }
-    Ok(base)
+/// Returns true if control falls out of a block whose last set writes what may not be read in the next one, which waits. Branches
+/// stand behind such sets, except for the way back of a loop that is pipelined.
+pub(super) fn ends_late(block: &Block<Sc140>, allocation: &Allocation) -> bool {
+    let falls = match block.operations.last().and_then(Operation::branch) {
+        None | Some(Branch::Counted) => true,
+        Some(_) => false,
+    };
+    let rows = block.operations.iter().zip(&block.cycles);
+    let mut last = rows.filter(|(_, at)| Some(*at) == block.cycles.last());
+    falls && last.any(|(operation, _)| is_late(operation, allocation))
 }
 
-fn length(block: &Block<Sc140>) -> u32 {
-    block.cycles.last().map_or(0, |last| last + 1)
+fn is_late(operation: &Operation, allocation: &Allocation) -> bool {
+    let stepped = operation.stepped();
+    let written = crate::mir::dependence::writes(operation).into_iter();
+    let written = written.filter(|name| Some(*name) != stepped);
+    let mut storage = written.flat_map(locate(allocation));
+    storage.any(|at| Sc140::is_late(operation, at))
 }
 
 /// The sets that an execution takes, by the weights of blocks.
@@ -149,7 +163,7 @@ pub(super) fn cycles(function: &Function, allocation: &Allocation) -> f64 {
     let around = frame.prologue().len() + frame.epilogue().len() + allocation.arrivals.len();
     let entry = function.blocks.first().map_or(1.0, |block| block.weight);
     let blocks = function.blocks.iter();
-    let sets = blocks.map(|block| f64::from(length(block)) * block.weight);
+    let sets = blocks.map(|block| f64::from(length(block, allocation)) * block.weight);
     around as f64 * entry + sets.sum::<f64>()
 }
 

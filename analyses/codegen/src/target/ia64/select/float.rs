@@ -135,35 +135,7 @@ impl Selector<'_> {
 
     pub(super) fn float_unary(&mut self, op: UnaryOp, value: Value, result: Value) {
         let (from, ty) = (self.ty(value), self.ty(result));
-        let library = match op {
-            UnaryOp::Cbrt => Some("cbrt"),
-            UnaryOp::Sin => Some("sin"),
-            UnaryOp::Cos => Some("cos"),
-            UnaryOp::Tan => Some("tan"),
-            UnaryOp::Asin => Some("asin"),
-            UnaryOp::Acos => Some("acos"),
-            UnaryOp::Atan => Some("atan"),
-            UnaryOp::Sinh => Some("sinh"),
-            UnaryOp::Cosh => Some("cosh"),
-            UnaryOp::Tanh => Some("tanh"),
-            UnaryOp::Asinh => Some("asinh"),
-            UnaryOp::Acosh => Some("acosh"),
-            UnaryOp::Atanh => Some("atanh"),
-            UnaryOp::Exp => Some("exp"),
-            UnaryOp::Exp2 => Some("exp2"),
-            UnaryOp::Exp10 => Some("exp10"),
-            UnaryOp::Expm1 => Some("expm1"),
-            UnaryOp::Log => Some("log"),
-            UnaryOp::Log2 => Some("log2"),
-            UnaryOp::Log10 => Some("log10"),
-            UnaryOp::Log1p => Some("log1p"),
-            UnaryOp::Erf => Some("erf"),
-            UnaryOp::Erfc => Some("erfc"),
-            UnaryOp::Gamma => Some("tgamma"),
-            UnaryOp::LogGamma => Some("lgamma"),
-            _ => None,
-        };
-        if let Some(name) = library {
+        if let Some(name) = crate::library::function_of(op) {
             return self.call_math(name, &[value], result);
         }
         let x = self.floating(value);

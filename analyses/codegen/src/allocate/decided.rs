@@ -1,0 +1,203 @@
+//! Places of values, decided once, and written as they are or with less spill code.
+//!
+//! ```text
+//! the scan                registers are kept back for values in memory, which pass through them
+//! one by one              none is: each value that goes is loaded into a register of its own where it is read, and the scan
+//!                         starts again
+//! ```
+
+use super::rounds::{self, Homes, Order};
+use super::scan::{self, Choice, Place};
+use super::{Allocation, Reduction, Traffic, check};
+use crate::mir::function::{Function, Name, Operation, Virtual};
+use crate::mir::liveness::Liveness;
+use crate::mir::{FrameAddress, FrameOffset, SpillCode, SpillSlot, Target};
+use crate::refusal::Refusal;
+use crate::spills::{
+    self,
+    code::{Code, Home, Step},
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Slots of the frame as homes: those of a value have its number for an offset.
+#[derive(Default)]
+struct Slots {
+    /// A value of a class that has no such transfers was chosen.
+    impossible: bool,
+}
+
+const fn slot(value: Virtual) -> SpillSlot {
+    SpillSlot {
+        offset: value.0,
+        marked: false,
+    }
+}
+
+impl<T: Target> Homes<T> for Slots {
+    fn load(
+        &mut self,
+        function: &mut Function<T>,
+        from: Virtual,
+        to: Virtual,
+    ) -> Vec<Operation<T>> {
+        let made = T::load_into(function.class(to), to, slot(from));
+        self.impossible |= made.is_none();
+        made.into_iter().collect()
+    }
+    fn store(
+        &mut self,
+        function: &mut Function<T>,
+        from: Virtual,
+        to: Virtual,
+    ) -> Vec<Operation<T>> {
+        let made = T::store_from(function.class(from), from, slot(to));
+        self.impossible |= made.is_none();
+        made.into_iter().collect()
+    }
+}
+
+/// A function whose values have places.
+#[derive(Debug)]
+pub struct Decided<T: Target> {
+    /// As it was given.
+    before: Function<T>,
+    /// With the transfers of values that spill one by one.
+    work: Function<T>,
+    places: Vec<Place<T::Register>>,
+    /// The registers that values in memory may have where nothing else does.
+    homes: Vec<T::Register>,
+    one_by_one: bool,
+}
+
+impl<T: Target> Decided<T> {
+    /// Places by one scan.
+    ///
+    /// # Errors
+    /// Where a block whose cycles are decided needs more registers than there are.
+    pub fn scanned(
+        function: &Function<T>,
+        processor: &T::Processor,
+        limits: &T::Limits,
+    ) -> Result<Self, Refusal> {
+        let live = Liveness::of(function);
+        let files = T::files(function, processor, limits);
+        let least = Choice::LeastUsed(&FxHashSet::default());
+        Ok(Decided {
+            places: scan::scan(function, &live, &files, least)?,
+            homes: T::homes(function, processor, limits),
+            before: function.clone(),
+            work: function.clone(),
+            one_by_one: false,
+        })
+    }
+
+    /// Places by scans that each take values out of registers, in this order. `None`: a value that a transfer of one operation
+    /// does not load or store would have to go, one operation asks for too many registers, or cycles are decided.
+    pub fn one_by_one(
+        function: &Function<T>,
+        processor: &T::Processor,
+        limits: &T::Limits,
+        order: Order,
+    ) -> Option<Self> {
+        let fixed = function.blocks.iter().any(|block| !block.cycles.is_empty());
+        if fixed || T::marks(function) || !function.outputs.is_empty() {
+            return None;
+        }
+        let mut work = function.clone();
+        let mut slots = Slots::default();
+        let files = T::files(function, processor, limits);
+        let fitted = rounds::fit(&mut work, &files, &[], order, &mut slots).ok()?;
+        if slots.impossible {
+            return None;
+        }
+        let spilled: FxHashSet<Virtual> = fitted.spilled.iter().copied().collect();
+        let operations = work.blocks.iter().flat_map(|block| &block.operations);
+        let named: FxHashSet<Virtual> = operations.flat_map(Operation::virtual_registers).collect();
+        let place = |(value, &register): (Virtual, &T::Register)| match (
+            spilled.contains(&value),
+            named.contains(&value),
+        ) {
+            (true, _) => Place::Memory,
+            (_, true) => Place::Register(register),
+            _ => Place::Nowhere,
+        };
+        Some(Decided {
+            places: (0..)
+                .map(Virtual)
+                .zip(&fitted.registers)
+                .map(place)
+                .collect(),
+            homes: T::homes(function, processor, limits),
+            before: function.clone(),
+            work,
+            one_by_one: true,
+        })
+    }
+
+    /// The function with its registers, as it was decided or with less spill code.
+    ///
+    /// # Panics
+    /// In debug builds, where `check` finds a violation in the function as it was decided.
+    #[must_use]
+    pub fn written(&self, reduction: Option<Reduction>) -> (Function<T>, Allocation<T>) {
+        let mut code = Code::new(&self.work, &self.places);
+        if self.one_by_one {
+            transfers(&mut code);
+        }
+        let reduction = reduction.filter(|_| code.traffic() != Traffic::default());
+        if let Some(reduction) = reduction {
+            spills::reduce(&mut code, reduction, &self.homes);
+        }
+        let mut now = self.work.clone();
+        let allocation = spills::write(&mut now, code.written(reduction.is_some()));
+        if cfg!(debug_assertions) && reduction.is_none() {
+            let verdict = check::check(&self.before, &now, &allocation);
+            assert_eq!(verdict, Ok(()), "{}", now.name);
+        }
+        (now, allocation)
+    }
+}
+
+/// Reads the operations of `Slots` as what they stand for.
+fn transfers<T: Target>(code: &mut Code<'_, T>) {
+    // Homes are numbered by their values.
+    let homes: FxHashMap<Virtual, Home> = code.homes.iter().copied().zip((0..).map(Home)).collect();
+    let registers = code.registers.clone();
+    for step in code.blocks.iter_mut().flat_map(|block| &mut block.steps) {
+        if let Step::Operation(operation) = step
+            && let Some(transfer) = transfer(operation, &registers, &homes)
+        {
+            *step = transfer;
+        }
+    }
+}
+
+/// The transfer that an operation of `Slots` stands for.
+fn transfer<T: Target>(
+    operation: &Operation<T>,
+    registers: &[T::Register],
+    homes: &FxHashMap<Virtual, Home>,
+) -> Option<Step<T>> {
+    let register = |name: Name<T>| match name {
+        Name::Virtual(value) => registers[value.0 as usize],
+        Name::Fixed(register) => register,
+    };
+    let home = |address: FrameAddress<T>| match address {
+        FrameAddress::Offset(FrameOffset::Spill(number)) => homes.get(&Virtual(number)).copied(),
+        _ => None,
+    };
+    let loc = operation.loc;
+    match T::spill_code(operation)? {
+        SpillCode::Load { to, from } => Some(Step::Load {
+            to: register(to),
+            from: home(from.address)?,
+            loc,
+        }),
+        SpillCode::Store { from, to } => Some(Step::Store {
+            from: register(from),
+            to: home(to.address)?,
+            loc,
+        }),
+        _ => None,
+    }
+}
