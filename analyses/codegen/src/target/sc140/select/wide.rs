@@ -21,7 +21,7 @@ impl Selection<'_> {
             let data = source.defining(value)?;
             let moved = matches!(data.op, Op::Binary(BinaryOp::Shl, _));
             let half = moved && source.int_constant(data.args[1]) == Some(32);
-            half.then_some(data.args[0])
+            half.then(|| data.args[0])
         };
         match made {
             Some((Op::Binary(BinaryOp::Or, _), args)) => {
