@@ -105,12 +105,13 @@ impl Packed {
             false => self,
         }
     }
-    /// Returns true if it moves no more to memory and back than a base, and no block is longer.
+    /// Returns true if it moves no more to memory and back than a base, and neither a block nor what is around them is longer.
     fn is_no_worse_than(&self, base: &Packed) -> bool {
         let mut blocks = self.function.blocks.iter().zip(&base.function.blocks);
         let (less, all) = (&self.allocation.traffic, &base.allocation.traffic);
         less.is_no_more_than(all)
             && self.cycles <= base.cycles
+            && around(&self.function, &self.allocation) <= around(&base.function, &base.allocation)
             && blocks.all(|(now, before)| {
                 length(now, &self.allocation) <= length(before, &base.allocation)
             })
@@ -159,12 +160,16 @@ fn is_late(operation: &Operation, allocation: &Allocation) -> bool {
 
 /// The sets that an execution takes, by the weights of blocks.
 pub(super) fn cycles(function: &Function, allocation: &Allocation) -> f64 {
-    let frame = Frame::of(function, allocation);
-    let around = frame.prologue().len() + frame.epilogue().len() + allocation.arrivals.len();
     let entry = function.blocks.first().map_or(1.0, |block| block.weight);
     let blocks = function.blocks.iter();
     let sets = blocks.map(|block| f64::from(length(block, allocation)) * block.weight);
-    around as f64 * entry + sets.sum::<f64>()
+    around(function, allocation) as f64 * entry + sets.sum::<f64>()
+}
+
+/// The sets in front of the first block and behind a return.
+fn around(function: &Function, allocation: &Allocation) -> usize {
+    let frame = Frame::of(function, allocation);
+    frame.prologue().len() + frame.epilogue().len() + allocation.arrivals.len()
 }
 
 /// Operations name the registers that they were given.
