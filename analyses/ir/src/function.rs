@@ -491,10 +491,18 @@ pub struct Promise {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PromiseKind {
-    /// The address is a multiple of so many bytes, a power of two.
-    Aligned { pointer: Value, bytes: u32 },
-    /// So many bytes behind the last one that the pointer leads to may be read.
-    Readable { pointer: Value, bytes: u32 },
+    /// The address is a multiple of so many bytes, a power of two, wherever control comes through the block.
+    Aligned {
+        pointer: Value,
+        bytes: u32,
+        block: Block,
+    },
+    /// So many bytes behind the last one that the pointer leads to may be read, wherever control comes through the block.
+    Readable {
+        pointer: Value,
+        bytes: u32,
+        block: Block,
+    },
     /// Rounds of the loop with this header each time that it is entered.
     Rounds {
         header: Block,

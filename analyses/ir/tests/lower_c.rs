@@ -273,7 +273,7 @@ fn promises_of_pragmas_stand_with_values_and_loops() {
   }
   return s;
 }";
-    assert_eq!(promises(starcore), ["aligned v0 8", "rounds b1 4 512 4"]);
+    assert_eq!(promises(starcore), ["aligned v0 8 b0", "rounds b1 4 512 4"]);
     let own = "int f(const short *x, int n) {
   int s = 0;
 #pragma lockstep aligned(x, 4)
@@ -284,10 +284,10 @@ fn promises_of_pragmas_stand_with_values_and_loops() {
 }";
     let found = promises(own);
     assert_eq!(found.len(), 3, "{found:?}");
-    assert_eq!(found[..2], ["aligned v0 4", "readable v0 4"]);
+    assert_eq!(found[..2], ["aligned v0 4 b0", "readable v0 4 b0"]);
     assert!(found[2].starts_with("rounds ") && found[2].ends_with(" 1 100 1"));
     let builtin = "short f(short *x) { short *y = __builtin_assume_aligned(x, 16); return y[1]; }";
-    assert_eq!(promises(builtin), ["aligned v0 16"]);
+    assert_eq!(promises(builtin), ["aligned v0 16 b0"]);
 }
 
 #[test]

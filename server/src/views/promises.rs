@@ -67,10 +67,10 @@ fn sentence(function: &Function, kind: &PromiseKind) -> String {
         name.map_or_else(|| "the pointer".to_owned(), |name| format!("`{name}`"))
     };
     match *kind {
-        PromiseKind::Aligned { pointer, bytes } => {
+        PromiseKind::Aligned { pointer, bytes, .. } => {
             format!("{} is aligned to {bytes} bytes", name(pointer))
         }
-        PromiseKind::Readable { pointer, bytes } => format!(
+        PromiseKind::Readable { pointer, bytes, .. } => format!(
             "{bytes} bytes behind the last one that {} points to may be read",
             name(pointer)
         ),

@@ -107,8 +107,9 @@ impl FunctionBuilder {
         let defined = |values: &[Value]| values.iter().all(|&v| blocks[v].is_some());
         self.function.vectors.retain(|values| defined(values));
         self.function.promises.retain(|promise| match promise.kind {
-            PromiseKind::Aligned { pointer, .. } | PromiseKind::Readable { pointer, .. } => {
-                defined(&[pointer])
+            PromiseKind::Aligned { pointer, block, .. }
+            | PromiseKind::Readable { pointer, block, .. } => {
+                defined(&[pointer]) && flow.is_reachable(block)
             }
             PromiseKind::Rounds { header, .. } => flow.is_reachable(header),
         });

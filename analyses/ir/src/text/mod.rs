@@ -167,6 +167,20 @@ fn rename(function: &mut Function, value: impl Fn(Value) -> Value, block: impl F
     for source_loop in &mut function.loops {
         source_loop.header = block(source_loop.header);
     }
+    for promise in &mut function.promises {
+        match &mut promise.kind {
+            PromiseKind::Aligned {
+                pointer, block: at, ..
+            }
+            | PromiseKind::Readable {
+                pointer, block: at, ..
+            } => {
+                *pointer = value(*pointer);
+                *at = block(*at);
+            }
+            PromiseKind::Rounds { header, .. } => *header = block(*header),
+        }
+    }
     for key in function.sites.keys() {
         for (_, values) in &mut function.sites[key].arguments {
             all(values);

@@ -410,9 +410,18 @@ impl<'s, 't> Parser<'s, 't> {
                     }
                     let pointer = self.id("v").map(Value)?;
                     let bytes = self.count()?;
+                    let block = self.block_use()?;
                     match aligned {
-                        true => PromiseKind::Aligned { pointer, bytes },
-                        false => PromiseKind::Readable { pointer, bytes },
+                        true => PromiseKind::Aligned {
+                            pointer,
+                            bytes,
+                            block,
+                        },
+                        false => PromiseKind::Readable {
+                            pointer,
+                            bytes,
+                            block,
+                        },
                     }
                 };
                 let loc = self.loc()?;

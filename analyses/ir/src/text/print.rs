@@ -192,11 +192,19 @@ impl Printer<'_, '_> {
         }
         for promise in &f.promises {
             match promise.kind {
-                PromiseKind::Aligned { pointer, bytes } => {
-                    put!(self, "  promise aligned {pointer} {bytes}");
+                PromiseKind::Aligned {
+                    pointer,
+                    bytes,
+                    block,
+                } => {
+                    put!(self, "  promise aligned {pointer} {bytes} {block}");
                 }
-                PromiseKind::Readable { pointer, bytes } => {
-                    put!(self, "  promise readable {pointer} {bytes}");
+                PromiseKind::Readable {
+                    pointer,
+                    bytes,
+                    block,
+                } => {
+                    put!(self, "  promise readable {pointer} {bytes} {block}");
                 }
                 PromiseKind::Rounds {
                     header,

@@ -58,10 +58,19 @@ impl Context<'_> {
         if !matches!(self.builder.function.ty(pointer), Type::Ptr(_)) {
             return;
         }
+        let block = self.builder.current();
         let kind = match aligned {
             true if !bytes.is_power_of_two() => return,
-            true => PromiseKind::Aligned { pointer, bytes },
-            false => PromiseKind::Readable { pointer, bytes },
+            true => PromiseKind::Aligned {
+                pointer,
+                bytes,
+                block,
+            },
+            false => PromiseKind::Readable {
+                pointer,
+                bytes,
+                block,
+            },
         };
         let loc = self.at(span);
         self.builder.function.promises.push(Promise { kind, loc });
