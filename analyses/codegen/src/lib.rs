@@ -27,6 +27,7 @@ mod select;
 pub mod specialize;
 mod spills;
 pub mod target;
+mod unroll;
 
 pub use isa;
 pub use refusal::Refusal;

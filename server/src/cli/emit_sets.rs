@@ -99,6 +99,7 @@ pub(super) fn emit(args: &EmitArgs, table: &Table) -> Result<u8, CliError> {
                     json!({
                         "line": line(&function.name, report.loc).map(|place| place.0),
                         "interval": report.interval,
+                        "iterations": report.iterations,
                         "stages": report.stages,
                         "copies": report.copies,
                         "refused": report.refused.map(|reason| reason.to_string()),

@@ -157,6 +157,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "res_mii": bounds.map(|bounds| bounds.res_mii()),
         "rec_mii": bounds.map(|bounds| bounds.rec_mii),
         "ii": report.interval,
+        "iterations": report.iterations,
         "stages": report.stages,
         "copies": report.copies,
         "unpipelined": report.unpipelined,

@@ -148,7 +148,10 @@ fn sets(on: &OnSets) -> Cells {
     };
     Cells {
         machine,
-        cycles: report.interval.to_string(),
+        cycles: match report.iterations {
+            1 => report.interval.to_string(),
+            several => format!("{} for {several}", report.interval),
+        },
         bound: match &report.bounds {
             Some(bounds) => format!(
                 "ResMII {} ({}) · RecMII {}",

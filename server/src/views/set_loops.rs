@@ -219,13 +219,18 @@ pub fn title(row: &Row, processor: &str) -> String {
         .map(|bounds| format!(" ({})", bound(bounds)));
     let known = known.unwrap_or_default();
     let cycles = counted(report.interval as usize, "cycle", "cycles").unwrap_or_default();
+    let of = match report.iterations {
+        1 => "an iteration".to_owned(),
+        several => format!("for {several} iterations"),
+    };
     let mut parts = vec![match (
         report.is_pipelined(),
         report.bounds.is_none() && !report.counted,
     ) {
+        (true, _) if report.iterations > 1 => format!("II {} {of}{known}", report.interval),
         (true, _) => format!("II {}{known}", report.interval),
-        (false, true) => format!("at most {cycles} an iteration"),
-        (false, false) => format!("{cycles} an iteration{known}"),
+        (false, true) => format!("at most {cycles} {of}"),
+        (false, false) => format!("{cycles} {of}{known}"),
     }];
     parts.extend(counted(row.spills.len(), "spill", "spills").map(
         |spills| match row.spill_cycles() {

@@ -113,6 +113,7 @@ fn function(files: &[File], parameters: u32, blocks: Vec<Vec<Operation>>) -> Fun
         operations,
         weight: 1.0,
         cycles: Vec::new(),
+        rounds: None,
     };
     Function {
         registers: files.to_vec(),

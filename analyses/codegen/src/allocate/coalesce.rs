@@ -30,7 +30,7 @@ impl Graph {
     }
 }
 
-pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
+pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
     let live = Liveness::of(function);
     let count = function.registers.len();
     let mut graph = Graph {
@@ -106,6 +106,11 @@ pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
         }
     }
     // What passes arguments on has its own place.
+    let operations = function.blocks.iter().flat_map(|block| &block.operations);
+    let tuples = operations.flat_map(T::tuple);
+    // Those of which others are neighbours have one such place, and not that of an argument.
+    let mut members: FxHashSet<u32> = tuples.map(|one| one.0).collect();
+    let arguments: FxHashSet<u32> = function.parameters.iter().map(|one| one.0).collect();
     let decided = function.pinned.iter().map(|(one, _)| one);
     let pinned: FxHashSet<u32> = function
         .outputs
@@ -119,12 +124,17 @@ pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
         let apart = a == b
             || pinned.contains(&a)
             || pinned.contains(&b)
+            || (members.contains(&a) && (members.contains(&b) || arguments.contains(&b)))
+            || (members.contains(&b) && arguments.contains(&a))
             || function.class(Virtual(a)) != function.class(Virtual(b))
             || graph.meets[a as usize].contains(&b);
         if apart {
             continue;
         }
         graph.roots[b as usize] = a;
+        if members.contains(&b) {
+            members.insert(a);
+        }
         let more = std::mem::take(&mut graph.meets[b as usize]);
         for &one in &more {
             graph.meets[one as usize].remove(&b);

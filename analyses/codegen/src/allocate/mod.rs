@@ -106,7 +106,9 @@ pub fn simplify<T: Target>(function: &mut Function<T>) {
     simplify::dead(function);
 }
 
+pub(crate) use coalesce::coalesce;
 pub use jumps::jumps;
+pub(crate) use simplify::dead;
 
 /// Returns true if all virtual registers get a register of the machine.
 pub fn fits<T: Target>(
@@ -114,6 +116,15 @@ pub fn fits<T: Target>(
     processor: &T::Processor,
     limits: &T::Limits,
 ) -> bool {
+    lacking(function, processor, limits) == Some(0)
+}
+
+/// The number of virtual registers that get no register of the machine. `None`: one that must have one gets none.
+pub fn lacking<T: Target>(
+    function: &Function<T>,
+    processor: &T::Processor,
+    limits: &T::Limits,
+) -> Option<u32> {
     let live = Liveness::of(function);
     let files = T::files(function, processor, limits);
     let found = scan::scan(
@@ -122,7 +133,9 @@ pub fn fits<T: Target>(
         &files,
         scan::Choice::LeastUsed(&FxHashSet::default()),
     );
-    found.is_ok_and(|places| !places.iter().any(|place| matches!(place, Place::Memory)))
+    let places = found.ok()?;
+    let away = places.iter().filter(|place| matches!(place, Place::Memory));
+    Some(away.count() as u32)
 }
 
 /// Gives registers and writes spills into the function.

@@ -5,7 +5,7 @@ use crate::mir::liveness::Liveness;
 use crate::mir::{RegisterFile, Target};
 use crate::refusal::Refusal;
 use isa::Branch;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The home of a virtual register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,6 +54,44 @@ fn reads<T: Target>(function: &Function<T>) -> Vec<Vec<u32>> {
     out
 }
 
+/// Registers that must be neighbours.
+#[derive(Default)]
+struct Tuples {
+    all: Vec<Vec<Virtual>>,
+    /// Keyed by member: an index into `all`.
+    index: FxHashMap<Virtual, usize>,
+    /// The most members of one.
+    widest: usize,
+    /// No register is a member of two.
+    consistent: bool,
+}
+
+impl Tuples {
+    /// The tuple of a member.
+    fn of(&self, register: Virtual) -> Option<&[Virtual]> {
+        self.index.get(&register).map(|&at| &self.all[at][..])
+    }
+
+    fn in_function<T: Target>(function: &Function<T>) -> Tuples {
+        let mut out = Tuples {
+            consistent: true,
+            ..Tuples::default()
+        };
+        for operation in function.blocks.iter().flat_map(|block| &block.operations) {
+            let tuple = T::tuple(operation);
+            if tuple.is_empty() || out.all.contains(&tuple) {
+                continue;
+            }
+            out.widest = out.widest.max(tuple.len());
+            for &member in &tuple {
+                out.consistent &= out.index.insert(member, out.all.len()).is_none();
+            }
+            out.all.push(tuple);
+        }
+        out
+    }
+}
+
 /// Positions for which a register that was just free is left alone.
 const RECENT: u32 = 48;
 
@@ -77,7 +115,7 @@ fn pool<'f, T: Target>(
     all.filter(move |&one| renamed.is_none_or(|first| one < first))
 }
 
-fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval> {
+fn intervals<T: Target>(function: &Function<T>, live: &Liveness, tuples: &Tuples) -> Vec<Interval> {
     let mut out: Vec<Interval> = (0..function.registers.len() as u32)
         .map(|one| Interval {
             register: Virtual(one),
@@ -150,6 +188,13 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval
     for &register in &function.kept {
         out[register.0 as usize].fixed = true;
     }
+    for tuple in &tuples.all {
+        let start = tuple.iter().map(|one| out[one.0 as usize].start).min();
+        for one in tuple {
+            let own = &mut out[one.0 as usize];
+            (own.start, own.fixed) = (start.unwrap_or(own.start), true);
+        }
+    }
     for interval in &mut out {
         let behind = calls.partition_point(|&call| call < interval.start);
         interval.crosses = calls.get(behind).is_some_and(|&call| call < interval.end);
@@ -161,7 +206,9 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval
         let decided = outputs.contains(&one.register) || function.place(one.register).is_some();
         one.start != u32::MAX && !decided
     });
-    out.sort_by_key(|one| (one.start, one.register));
+    // Neighbours are given together.
+    let first = |one: &Interval| tuples.of(one.register).map_or(one.register, |own| own[0]);
+    out.sort_by_key(|one| (one.start, first(one), one.register));
     out
 }
 
@@ -291,7 +338,10 @@ pub(super) fn scan<T: Target>(
     };
     let crowded = crowded(function, live, files);
     let named = named(function);
-    for mut interval in intervals(function, live) {
+    let tuples = Tuples::in_function(function);
+    let all = intervals(function, live, &tuples);
+    let mut forced: FxHashMap<Virtual, T::Register> = FxHashMap::default();
+    for (at, mut interval) in all.iter().copied().enumerate() {
         let (Choice::LeastUsed(kept) | Choice::FarthestRead(kept)) = choice;
         interval.fixed |= kept.contains(&interval.register);
         let class = function.class(interval.register);
@@ -342,24 +392,72 @@ pub(super) fn scan<T: Target>(
         };
         let free = |register: T::Register| T::units(register).all(|unit| !taken[unit]);
         let since = |register: T::Register| T::units(register).map(|unit| freed[unit]).max();
-        let chosen = arrives
-            .filter(|&register| {
-                let given = pool(file, &interval).any(|one| one == register);
-                given && free(register) && !by_name(register)
-            })
-            .or_else(|| {
-                let open = |register: &T::Register| usable(*register) && free(*register);
-                // What was free for long makes nothing wait that is moved up.
-                let rested = |register: &T::Register| match since(*register) {
-                    None | Some(0) => true,
-                    Some(since) => since + RECENT <= interval.start,
+        let tuple = tuples.of(interval.register);
+        if let Some(tuple) = tuple.filter(|_| !forced.contains_key(&interval.register)) {
+            let own: Vec<&Interval> = all[at..]
+                .iter()
+                .filter(|one| tuple.contains(&one.register))
+                .collect();
+            let fits = |register: T::Register, own: &Interval| {
+                let within = pool(file, own).any(|one| one == register);
+                let clear = named.iter().all(|one| {
+                    one.register != register || one.start > own.end || own.start > one.end
+                });
+                within && clear && free(register)
+            };
+            let begins = |&first: &T::Register| {
+                let registers = T::neighbours(first, tuple.len())?;
+                let member = |(one, register): (&Virtual, &T::Register)| {
+                    let mut own = own.iter().filter(|own| own.register == *one);
+                    own.all(|own| fits(*register, own))
                 };
-                let early = pool(file, &interval).take(file.turn).filter(open);
-                let found = early.clone().find(rested);
-                let oldest = || early.clone().min_by_key(|&register| since(register));
-                let any = || pool(file, &interval).find(open);
-                found.or_else(oldest).or_else(any)
-            });
+                tuple
+                    .iter()
+                    .zip(&registers)
+                    .all(member)
+                    .then_some(registers)
+            };
+            let place =
+                |register: &T::Register| pool(file, &interval).position(|one| one == *register);
+            let all = pool(file, &interval).filter_map(|first| begins(&first));
+            let found = all.min_by_key(|registers| registers.iter().filter_map(place).max());
+            let Some(found) = found.filter(|_| !parameter && tuples.consistent) else {
+                return Err(refused(&interval));
+            };
+            forced.extend(tuple.iter().copied().zip(found));
+        }
+        let given = forced.get(&interval.register).copied();
+        let chosen = given.or_else(|| {
+            arrives
+                .filter(|&register| {
+                    let given = pool(file, &interval).any(|one| one == register);
+                    given && free(register) && !by_name(register)
+                })
+                .or_else(|| {
+                    let open = |register: &T::Register| usable(*register) && free(*register);
+                    // What was free for long makes nothing wait that is moved up.
+                    let rested = |register: &T::Register| match since(*register) {
+                        None | Some(0) => true,
+                        Some(since) => since + RECENT <= interval.start,
+                    };
+                    let early = pool(file, &interval).take(file.turn).filter(open);
+                    let found = early.clone().find(rested);
+                    let oldest = || early.clone().min_by_key(|&register| since(register));
+                    let any = || pool(file, &interval).find(open);
+                    // Neighbours that are free stay so, where some are wanted.
+                    let beside = |register: &T::Register| {
+                        let own = pool(file, &interval).filter(|other| {
+                            T::index(*other) / tuples.widest == T::index(*register) / tuples.widest
+                        });
+                        let saved = file.preserved.contains(register);
+                        (saved, own.filter(|&other| free(other)).count())
+                    };
+                    match tuples.widest {
+                        0 => found.or_else(oldest).or_else(any),
+                        _ => pool(file, &interval).filter(open).min_by_key(beside),
+                    }
+                })
+        });
         // The less it costs, the sooner it goes to memory.
         let cost = |one: &Interval| match choice {
             _ if one.fixed => f64::INFINITY,

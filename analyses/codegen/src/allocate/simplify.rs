@@ -14,7 +14,7 @@ fn has_effect<T: Target>(operation: &Operation<T>) -> bool {
 }
 
 /// Keeps operations that an effect depends on: a sum that only feeds itself goes, too.
-pub(super) fn dead<T: Target>(function: &mut Function<T>) {
+pub(crate) fn dead<T: Target>(function: &mut Function<T>) {
     let count = function.registers.len();
     let mut writers: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count];
     let mut alive: Vec<Vec<bool>> = Vec::new();

@@ -216,24 +216,29 @@ pub(crate) fn split<T: Target>(
                 continue;
             };
             let mut behind = Vec::new();
+            let loc = operation.loc;
+            // What moves a value for an operation stands at its place.
+            let placed = |all: Vec<Operation<T>>| -> Vec<Operation<T>> {
+                all.into_iter().map(|one| one.at(loc)).collect()
+            };
             while let Some(cut) = cuts.next_if(|cut| cut.operation as usize == index) {
                 while stand_ins.len() <= cut.stand_in as usize {
                     stand_ins.push(function.register(function.class(value)));
                 }
                 let stand_in = stand_ins[cut.stand_in as usize];
                 if cut.early {
-                    let stores = homes.store(function, stand_in, value);
+                    let stores = placed(homes.store(function, stand_in, value));
                     here.before.extend(stores.iter().cloned());
                     out.extend(stores);
                     continue;
                 }
                 if cut.load {
-                    let loads = homes.load(function, value, stand_in);
+                    let loads = placed(homes.load(function, value, stand_in));
                     here.before.extend(loads.iter().cloned());
                     out.extend(loads);
                 }
                 if cut.store {
-                    behind = homes.store(function, stand_in, value);
+                    behind = placed(homes.store(function, stand_in, value));
                 }
                 rename(&mut operation, value, stand_in);
                 here.now = operation.clone();

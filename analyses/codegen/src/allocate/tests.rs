@@ -22,6 +22,7 @@ fn function(operations: Vec<Operation>, files: &[File]) -> Function {
             operations,
             weight: 1.0,
             cycles: Vec::new(),
+            rounds: None,
         }],
         ..Function::default()
     }
@@ -54,6 +55,7 @@ fn parallel_compares_keep_and_branches_inside_a_block_need_what_their_targets_re
         operations: vec![add],
         weight: 1.0,
         cycles: Vec::new(),
+        rounds: None,
     });
     assert!(Liveness::of(&out).at_start(0).contains(&a));
     out.blocks[0].operations.swap(0, 1);

@@ -139,6 +139,27 @@ pub struct Block<T: InstructionSet> {
     /// The cycle of every operation, not descending, where a pipelined loop has decided: operations of a cycle are one
     /// group and stay in this order, an empty cycle is waiting time. Empty: not decided.
     pub cycles: Vec<u32>,
+    /// What is known of the rounds of the loop that begins here.
+    pub rounds: Option<Rounds>,
+}
+
+/// The rounds of a loop each time that it is entered, as its constants or a promise of the source tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rounds {
+    pub least: u64,
+    pub most: u64,
+    /// Their number is a multiple of this.
+    pub multiple: u64,
+    /// Iterations of the source in a round.
+    pub iterations: u32,
+}
+
+impl Rounds {
+    /// The number that estimates count with: between the least and the most, on their scale.
+    #[must_use]
+    pub fn usual(self) -> f64 {
+        (self.least.max(1) as f64 * self.most.max(1) as f64).sqrt()
+    }
 }
 
 impl<T: InstructionSet> Default for Block<T> {
@@ -147,6 +168,7 @@ impl<T: InstructionSet> Default for Block<T> {
             operations: Vec::new(),
             weight: 0.0,
             cycles: Vec::new(),
+            rounds: None,
         }
     }
 }

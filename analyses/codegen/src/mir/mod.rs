@@ -7,10 +7,12 @@ pub mod liveness;
 pub mod packer;
 pub mod pressure;
 mod schedule;
+pub(crate) mod straight;
 mod target;
 
 pub use function::{
-    Block, FrameOffset, Function, Name, Object, Operand, Operation, Reference, Slot, Virtual,
+    Block, FrameOffset, Function, Name, Object, Operand, Operation, Reference, Rounds, Slot,
+    Virtual,
 };
 pub use schedule::{Arithmetic, Counted, Predicated, Scheduled};
 pub use target::{

@@ -237,6 +237,16 @@ pub trait Target: InstructionSet {
     fn overlapping(register: Self::Register) -> Vec<Self::Register> {
         vec![register]
     }
+    /// The virtual registers of an operation that must be neighbours, in their order; none, or two at least.
+    fn tuple(operation: &Operation<Self>) -> Vec<Virtual> {
+        let _ = operation;
+        Vec::new()
+    }
+    /// The registers of a tuple that begins with one; `None`: none begins there.
+    fn neighbours(first: Self::Register, count: usize) -> Option<Vec<Self::Register>> {
+        let _ = (first, count);
+        None
+    }
     /// Returns true if the argument that arrives there may stay.
     fn stays(function: &Function<Self>, register: Self::Register) -> bool;
     /// The registers of `Function::outputs`, once all others have theirs.

@@ -27,7 +27,7 @@ use super::lifetime::{Value, aligned, shorten};
 use super::{Limits, schedule};
 use crate::mir::dependence::{DependenceKind, Locations, apart, dependences, reads, writes};
 use crate::mir::liveness::Liveness;
-use crate::mir::{Arithmetic, Block, Counted, Function, Name, Operand, Operation, Virtual};
+use crate::mir::{Arithmetic, Block, Counted, Function, Name, Operand, Operation, Rounds, Virtual};
 use isa::Branch;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
@@ -44,8 +44,10 @@ pub struct Expanded {
     pub stages: u32,
     /// Iterations that the kernel holds.
     pub copies: u32,
-    /// The block that was the loop, and now executes the remaining iterations.
-    pub rest: u32,
+    /// The block that was the loop, and now executes the remaining iterations. `None`: there are none, and it is empty.
+    pub rest: Option<u32>,
+    /// Cycles of an iteration from its first operation to its last.
+    pub length: u32,
     /// The kernel.
     pub kernel: u32,
     /// The stage of each operation of the kernel, its branch left out.
@@ -80,6 +82,25 @@ pub struct Plan<T: Counted> {
     /// Keyed by value that has names: how many. Each divides `copies`.
     pub names: FxHashMap<Virtual, u32>,
     pub copies: u32,
+    /// No iterations are left for the loop as it was.
+    pub whole: bool,
+    /// There are iterations enough for one pass through the kernel.
+    pub suffices: bool,
+    /// The values that the code behind the loop reads.
+    pub leaves: FxHashSet<Virtual>,
+}
+
+/// Returns true if the rounds of a loop, whatever they are, suffice for one pass through the kernel and come to whole passes.
+fn fills(rounds: Option<Rounds>, stages: u32, copies: u32) -> bool {
+    let (copies, ahead) = (u64::from(copies), u64::from(stages) - 1);
+    rounds.is_some_and(|rounds| {
+        let known = rounds.least == rounds.most;
+        let passes = match known {
+            true => rounds.least.wrapping_sub(ahead) % copies == 0,
+            false => copies == 1 || (rounds.multiple % copies == 0 && ahead % copies == 0),
+        };
+        passes && rounds.least >= ahead + copies
+    })
 }
 
 fn registers<T: Counted>(name: Name<T>) -> Option<Virtual> {
@@ -168,7 +189,23 @@ pub fn plan<T: Counted>(
     if copies > LARGEST {
         return Err(Unexpandable::TooManyNames);
     }
+    let behind = function
+        .successors(block)
+        .into_iter()
+        .filter(|to| *to != block);
+    let leaves = behind.flat_map(|to| live.at_start(to).iter().collect::<Vec<_>>());
     Ok(Plan {
+        suffices: function.blocks[block as usize]
+            .rounds
+            .is_some_and(|rounds| {
+                rounds.least >= u64::from(found.stages()) - 1 + u64::from(copies)
+            }),
+        whole: fills(
+            function.blocks[block as usize].rounds,
+            found.stages(),
+            copies,
+        ),
+        leaves: leaves.collect(),
         body: body.to_vec(),
         back: back.clone(),
         schedule: found,
@@ -283,6 +320,7 @@ pub fn expand<T: Counted + Arithmetic>(
     {
         return Err(Unexpandable::NoCount);
     }
+    let whole = plan.whole;
     let expanded = pieces(function, &plan, block, count)?;
     debug_assert_eq!(
         check::check(function, &plan, &expanded),
@@ -311,6 +349,12 @@ pub fn expand<T: Counted + Arithmetic>(
         }
     }
     let at = block as usize;
+    if whole {
+        // Nothing is left that the kernel does not do.
+        function.blocks[entry as usize].operations.remove(set);
+        function.blocks[at].operations.clear();
+        function.blocks[at].rounds = None;
+    }
     function
         .blocks
         .splice(at..at, [guard, prologue, kernel, epilogue]);
@@ -318,7 +362,8 @@ pub fn expand<T: Counted + Arithmetic>(
         ii: plan.schedule.ii,
         stages: plan.schedule.stages(),
         copies: plan.copies,
-        rest: block + INSERTED,
+        rest: (!whole).then_some(block + INSERTED),
+        length: plan.schedule.start.iter().max().map_or(0, |last| last + 1),
         kernel: block + 2,
         kernel_stages: stages,
     })
@@ -496,19 +541,28 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         // the number of passes.
         let [few, left, rest, passes] = [T::GUARD, T::GENERAL, T::GENERAL, T::GENERAL]
             .map(|class| self.function.register(class));
-        let (compare, holds) = T::is_less(few, count, ahead + copies);
-        let test = vec![
-            compare,
-            T::jump(self.block + INSERTED, Some((few, holds))),
-            T::add_number(left, count, -ahead),
-            T::and_number(rest, left, copies - 1),
-            T::shift_right(passes, left, plan.copies.trailing_zeros()),
-            T::set_counter(passes),
-        ];
+        let whole = plan.whole;
+        let mut test = Vec::new();
+        if !plan.suffices {
+            let (compare, holds) = T::is_less(few, count, ahead + copies);
+            test.push(compare);
+            test.push(T::jump(self.block + INSERTED, Some((few, holds))));
+        }
+        test.push(T::add_number(left, count, -ahead));
+        if !whole {
+            test.push(T::and_number(rest, left, copies - 1));
+        }
+        if whole && copies == 1 {
+            test.push(T::set_counter(left));
+        } else {
+            test.push(T::shift_right(passes, left, plan.copies.trailing_zeros()));
+            test.push(T::set_counter(passes));
+        }
         let mut guard = Block {
             operations: test,
             weight: weight / 8.0,
             cycles: Vec::new(),
+            rounds: None,
         };
         // What the first iteration finds.
         for &(value, _) in self.values.iter().filter(|one| one.1) {
@@ -545,7 +599,11 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
                 }
             }
         }
-        let (prologue, _) = self.block_of(begun, weight / 8.0)?;
+        let (mut prologue, _) = self.block_of(begun, weight / 8.0)?;
+        if whole {
+            // What is in front of it may fill its cycles.
+            prologue.cycles.clear();
+        }
         let (mut kernel, stages_of) = self.block_of(around, weight)?;
         kernel.operations.push(T::loop_back(self.block + 2));
         kernel.cycles.push(plan.copies * ii - 1);
@@ -554,18 +612,25 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         // The epilogue is no part of the schedule any more where it hands over.
         behind.cycles.clear();
         let finished = behind.operations.len();
-        for &(value, _) in &self.values {
+        // The loop as it was would read all of them.
+        for &(value, _) in self
+            .values
+            .iter()
+            .filter(|one| !whole || plan.leaves.contains(&one.0))
+        {
             let class = self.function.class(value);
             let last = self.name(value, ahead - 1);
             behind.operations.push(T::assign(class, value, last));
         }
-        let none = self.function.register(T::GUARD);
-        let (compare, holds) = T::is_less(none, rest, 1);
-        behind.operations.extend([
-            compare,
-            T::jump(self.block + INSERTED + 1, Some((none, holds))),
-            T::set_counter(rest),
-        ]);
+        if !whole {
+            let none = self.function.register(T::GUARD);
+            let (compare, holds) = T::is_less(none, rest, 1);
+            behind.operations.extend([
+                compare,
+                T::jump(self.block + INSERTED + 1, Some((none, holds))),
+                T::set_counter(rest),
+            ]);
+        }
         Ok(Pieces {
             guard,
             prologue,

@@ -16,12 +16,12 @@ const DEPTH: u32 = 16;
 const TERMS: usize = 8;
 
 /// A value, or its extension from 32 bits by its sign.
-pub(super) type Term = (Value, bool);
+pub(crate) type Term = (Value, bool);
 
-pub(super) type Linear = ir::linear::Linear<Term>;
+pub(crate) type Linear = ir::linear::Linear<Term>;
 
 /// Linear forms of a function's values, each found once.
-pub(super) struct Forms<'f> {
+pub(crate) struct Forms<'f> {
     function: &'f Function,
     /// Narrow sums may wrap whatever the program promises.
     wraps: bool,
@@ -29,7 +29,7 @@ pub(super) struct Forms<'f> {
 }
 
 impl<'f> Forms<'f> {
-    pub(super) fn new(function: &'f Function, wraps: bool) -> Self {
+    pub(crate) fn new(function: &'f Function, wraps: bool) -> Self {
         Forms {
             function,
             wraps,
@@ -37,7 +37,7 @@ impl<'f> Forms<'f> {
         }
     }
 
-    pub(super) fn form(&mut self, value: Value) -> Linear {
+    pub(crate) fn form(&mut self, value: Value) -> Linear {
         self.find((value, false), DEPTH)
     }
 

@@ -15,7 +15,7 @@ mod address;
 mod branch;
 mod counter;
 mod invariant;
-mod linear;
+pub(crate) mod linear;
 mod memory;
 mod numbering;
 pub(crate) mod origin;

@@ -1,10 +1,13 @@
 //! Drafts in the order of the text, each with the branches that its exit comes to.
 
 use super::{Draft, Exit, Flow, Guard};
-use crate::mir::{Block, Function, Operation, Target};
+use crate::mir::{Block, Function, Operation, Rounds, Target};
 
 /// Operations of a loop's test that are repeated at its end.
 const REPEATED: usize = 16;
+
+/// Rounds of a loop that an estimate counts, at most.
+const MOST_ROUNDS: f64 = 4096.0;
 
 /// The terminator of a block; blocks by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,9 +79,18 @@ impl<T: Target> Flow<'_, T> {
                 operations,
                 weight,
                 cycles: Vec::new(),
+                rounds: self.rounds_at(draft),
             });
         }
         self.out
+    }
+
+    /// What is known of the rounds of a loop that begins with a draft.
+    fn rounds_at(&self, draft: u32) -> Option<Rounds> {
+        let begins = |header: &ir::Block| self.starts.get(header) == Some(&draft);
+        let mut known = self.rounds.iter();
+        let found = known.find(|(header, _)| begins(header));
+        found.map(|(_, rounds)| *rounds)
     }
 
     fn weight(&self, draft: u32) -> f64 {
@@ -92,7 +104,14 @@ impl<T: Target> Flow<'_, T> {
             let known = |block: ir::Block| profile.get(block.0 as usize).copied().unwrap_or(1.0);
             return known(one).min(known(other));
         }
-        10f64.powi(depth.min(8) as i32)
+        let own = self
+            .forest
+            .around(one)
+            .filter(|&own| self.forest.contains(own, other));
+        let known = own.filter_map(|own| self.rounds.get(&self.forest.loops[own].header));
+        // Of each loop of which nothing is known ten rounds are counted.
+        let known = known.map(|rounds| rounds.usual().min(MOST_ROUNDS) / 10.0);
+        10f64.powi(depth.min(8) as i32) * known.product::<f64>()
     }
 
     /// Returns true if a draft lies in a loop.

@@ -18,7 +18,7 @@ pub(crate) use flow::Select;
 pub(crate) use layout::Leaving;
 pub(crate) use words::name;
 
-use crate::mir::{Function, Operation, Target, Virtual};
+use crate::mir::{Function, Operation, Rounds, Target, Virtual};
 use ir::loops::LoopForest;
 use ir::{Loc, Value};
 use rustc_hash::FxHashMap;
@@ -102,6 +102,8 @@ pub(crate) struct Flow<'m, T: Target> {
     pub loc: Loc,
     /// The number of executions of each block of the IR. `None`: estimated from loops.
     pub weights: Option<&'m [f64]>,
+    /// What is known of the rounds of loops, by header.
+    pub rounds: FxHashMap<ir::Block, Rounds>,
 }
 
 impl<'m, T: Target> Flow<'m, T> {
@@ -123,6 +125,7 @@ impl<'m, T: Target> Flow<'m, T> {
             predicate: None,
             loc: Loc::NONE,
             weights: None,
+            rounds: FxHashMap::default(),
         }
     }
 

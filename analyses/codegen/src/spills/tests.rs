@@ -130,6 +130,7 @@ fn with<R>(text: &str, homes: u32, then: impl FnOnce(&mut Code<'_, Sc140>) -> R)
             operations: operations.collect(),
             weight: block.weight,
             cycles: Vec::new(),
+            rounds: None,
         });
     }
     let places: Vec<crate::allocate::Place<Reg>> = std::iter::once(Reg::TRUTH)

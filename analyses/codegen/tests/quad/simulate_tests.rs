@@ -55,6 +55,7 @@ pub(super) fn function(blocks: Vec<Vec<Vec<Operation>>>) -> Function {
         let cycles = packets.iter().enumerate();
         let cycles = cycles.flat_map(|(cycle, packet)| vec![cycle as u32; packet.len()]);
         Block {
+            rounds: None,
             cycles: cycles.collect(),
             operations: packets.into_iter().flatten().collect(),
             weight: 1.0,

@@ -152,7 +152,10 @@ pub fn check<T: Counted>(
     let names: Vec<Virtual> = pieces.names.values().copied().collect();
     let count = function.registers.len() as u32;
     let mut own: Vec<Virtual> = (0..count).map(Virtual).collect();
-    own.retain(|one| !names.contains(one));
+    // What nothing reads behind the loop need not be there.
+    let is_handed_on =
+        |one: &Virtual| !plan.whole || !plan.names.contains_key(one) || plan.leaves.contains(one);
+    own.retain(|one| !names.contains(one) && is_handed_on(one));
     let mut terms = FxHashMap::default();
     for passes in 1..=3 {
         let iterations = plan.schedule.stages() - 1 + passes * plan.copies;

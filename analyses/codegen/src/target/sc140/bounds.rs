@@ -66,6 +66,7 @@ pub struct CriticalLink {
 }
 
 /// A loop as it was found, by the block that it begins with.
+#[derive(Clone)]
 pub(super) struct Examined {
     pub header: u32,
     pub report: LoopReport,
@@ -88,6 +89,9 @@ pub(super) fn examine(function: &Function, source: &ir::Function, sets: &Sets) -
             loc: places.first().copied().unwrap_or(Loc::NONE),
             head: around(&source.loops, &places).map_or(Loc::NONE, |own| own.loc),
             counted,
+            iterations: function.blocks[region.header as usize]
+                .rounds
+                .map_or(1, |rounds| rounds.iterations),
             ..LoopReport::default()
         };
         if !counted {

@@ -100,6 +100,29 @@ pub fn moves(operation: &Operation, register: Name) -> bool {
         || matches!(operation.mnemonic.opcode, Opcode::Pop)
 }
 
+/// The registers of an access to several elements, one behind the other.
+#[must_use]
+pub fn tuple(operation: &Operation) -> &[Operand] {
+    use Opcode::{Move2f, Move2l, Move2w, Move4f, Move4w};
+    let wide = matches!(
+        operation.mnemonic.opcode,
+        Move2f | Move2l | Move2w | Move4f | Move4w
+    );
+    let register = |operand: &Operand| matches!(operand, Operand::Register(_));
+    match wide {
+        false => &[],
+        true if operation.targets.iter().any(register) => &operation.targets,
+        true => {
+            let first = operation.sources.iter().position(register).unwrap_or(0);
+            let count = operation.sources[first..]
+                .iter()
+                .take_while(|one| register(one))
+                .count();
+            &operation.sources[first..first + count]
+        }
+    }
+}
+
 /// The flag T as an operand.
 #[must_use]
 pub fn truth() -> Operand {

@@ -14,7 +14,7 @@
 use super::code::{Function, Name, Operand, Operation, Virtual, operation};
 use super::select::setup;
 use crate::mir::liveness::Liveness;
-use crate::mir::{Arithmetic, Block, Counted as _};
+use crate::mir::{Arithmetic, Block, Counted as _, Rounds};
 use crate::predicate::flag;
 use crate::predicate::loops::{Region, innermost};
 use isa::Branch;
@@ -126,7 +126,8 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     out.blocks[last as usize]
         .operations
         .push(Sc140::loop_back(header));
-    let trips = trips(&mut out, &found);
+    let rounds = out.blocks[header as usize].rounds;
+    let trips = trips(&mut out, &found, rounds);
     out.blocks[entered as usize].operations.extend(trips);
     out.blocks[entered as usize].operations.push(setup(header));
     let region = Region {
@@ -306,8 +307,19 @@ fn step(operations: &[Operation], counter: Virtual) -> Option<(usize, i64)> {
     Some((at, by))
 }
 
+/// Returns true if a register is 0 until its loop moves it on: two operations write it, and the other one clears it.
+fn begins_at_zero(function: &Function, counter: Virtual) -> bool {
+    let all = function.blocks.iter().flat_map(|block| &block.operations);
+    let writes = all.filter(|one| one.writes().any(|written| written == counter));
+    let writes: Vec<&Operation> = writes.collect();
+    let clears = |one: &&&Operation| {
+        one.mnemonic.opcode == Opcode::Clr && one.mnemonic.condition == Condition::Always
+    };
+    writes.len() <= 2 && writes.iter().filter(clears).count() == 1
+}
+
 /// Operations that count the iterations of a loop and enable it.
-fn trips(function: &mut Function, found: &Counting) -> Vec<Operation> {
+fn trips(function: &mut Function, found: &Counting, rounds: Option<Rounds>) -> Vec<Operation> {
     let mut out = Vec::new();
     let up = found.step > 0;
     let size = found.step.abs();
@@ -333,12 +345,24 @@ fn trips(function: &mut Function, found: &Counting) -> Vec<Operation> {
     };
     let flag = function.register(File::Truth);
     // sub a,b is b - a
-    let sources = match up {
-        true => vec![counter, limit.into()],
-        false => vec![limit.into(), counter],
-    };
-    out.push(operation(Opcode::Sub, vec![trips.into()], sources));
-    if more > 0 {
+    match up && begins_at_zero(function, found.counter) {
+        true => out.push(operation(
+            Opcode::Tfr,
+            vec![trips.into()],
+            vec![limit.into()],
+        )),
+        false => {
+            let sources = match up {
+                true => vec![counter, limit.into()],
+                false => vec![limit.into(), counter],
+            };
+            out.push(operation(Opcode::Sub, vec![trips.into()], sources));
+        }
+    }
+    // The distance is a multiple of the step where iterations of the source, each of which steps by one, fill the rounds.
+    let strict = more == size - 1;
+    let exact = strict && rounds.is_some_and(|rounds| i64::from(rounds.iterations) == size);
+    if more > 0 && !exact {
         let sources = vec![more.into(), trips.into()];
         out.push(operation(Opcode::AddncW, vec![trips.into()], sources));
     }
@@ -350,13 +374,15 @@ fn trips(function: &mut Function, found: &Counting) -> Vec<Operation> {
             vec![places.into()],
         ));
     }
-    out.push(operation(
-        Opcode::Tstgt,
-        vec![flag.into()],
-        vec![trips.into()],
-    ));
-    let one = operation(Opcode::MoveW, vec![trips.into()], vec![1.into()]);
-    out.push(Sc140::under(one, flag, false));
+    if rounds.is_none_or(|rounds| rounds.least == 0) {
+        out.push(operation(
+            Opcode::Tstgt,
+            vec![flag.into()],
+            vec![trips.into()],
+        ));
+        let one = operation(Opcode::MoveW, vec![trips.into()], vec![1.into()]);
+        out.push(Sc140::under(one, flag, false));
+    }
     out.push(Sc140::set_counter(trips));
     out
 }

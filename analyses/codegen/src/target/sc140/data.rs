@@ -84,7 +84,13 @@ fn object(symbol: &SymbolData, big_endian: bool) -> Result<String, Refusal> {
         true => width_in_all,
         false => width_in_all.max(ADDRESS),
     };
-    let align = symbol.align.max(least);
+    // As wide accesses ask for it.
+    let wide = if size >= super::ways::WIDE.objects {
+        super::ways::WIDE.objects
+    } else {
+        1
+    };
+    let align = symbol.align.max(least).max(wide);
     let section = match symbol.read_only {
         true => ".rom",
         false => ".data",

@@ -6,7 +6,7 @@
 use super::code::{Name, Operation};
 use super::packer::{Asked, number};
 use super::written::{Written, operands};
-use isa::sc140::{Address, File, Instruction, Number, Operand, Reg, Step};
+use isa::sc140::{Address, File, Instruction, Number, Operand, Part, Reg, Step};
 
 /// Numbers of virtual registers begin here.
 const VIRTUAL: u32 = 1 << 16;
@@ -30,6 +30,11 @@ pub(super) fn asked(operation: &Operation) -> Asked {
     };
     let given = |operand: Written<'_>| match operand {
         Written::Register { name, file } => Operand::register(register(name, file)),
+        Written::Group(registers) => {
+            let names = registers.iter().filter_map(super::code::Operand::name);
+            let all = names.map(|name| (register(name, File::Data), Part::Whole));
+            Operand::Group(all.collect())
+        }
         Written::Negative(name) => Operand::Negative(register(name, File::Data)),
         Written::Place { base, step } => Operand::Memory(Address::At {
             base: register(base, File::Address),

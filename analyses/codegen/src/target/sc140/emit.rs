@@ -16,16 +16,16 @@ pub use super::spilled::{SpillCost, SpilledValue};
 
 use super::code::{Allocation, Function, Operand, Operation};
 use super::frame::Frame;
-use super::machine::Limits;
 use super::placed::{self, Placed, cycles};
 use super::print::Printer;
-use super::{bounds, counted, data, division, loops, select, spilled, symbols};
-use crate::allocate::{self, Traffic};
+use super::ways::{Selected, shortest};
+use super::{data, division, loops, select, spilled, symbols};
+use crate::allocate::Traffic;
 use crate::legalize::{Words, legalize};
 use crate::machine::sets::Sets;
 use crate::merge::merge;
-use crate::predicate::flag;
 use crate::refusal::Refused;
+
 use ir::Module;
 use isa::Branch;
 use isa::sc140::Sc140;
@@ -291,40 +291,19 @@ fn lowered(
     let mut source = module.functions[number].clone();
     crate::prepare::widen(&mut source);
     crate::prepare::prepare(&mut source, false);
-    let mut plain = select::select(module, &source, (number, names), options.total)?;
-    allocate::simplify(&mut plain);
-    counted::count(&mut plain);
-    flag::number(&mut plain);
-    let examined = bounds::examine(&plain, &source, sets);
-    let fewer = options.fewer;
-    let limits = |spills| Limits { spills, fewer };
-    let mut function = plain.clone();
-    let mut reports = match options.pipeline {
-        true => loops::pipeline(&mut function, sets),
-        false => loops::plain(&function, None),
-    };
-    let mut spills = !allocate::fits(&function, sets, &limits(false));
-    if spills && reports.iter().any(|report| report.stages > 1) {
-        // What overlaps iterations is not worth a spill.
-        function = plain;
-        for (report, plain) in reports.iter_mut().zip(loops::plain(&function, None)) {
-            let interval = report.interval;
-            let refused = report.refused;
-            let refused = refused.unwrap_or(Unpipelined::Registers { interval });
-            *report = plain;
-            report.refused = Some(refused);
-        }
-        spills = !allocate::fits(&function, sets, &limits(false));
-    }
-    let refused = |reason| {
-        let loc = ir::Loc::NONE;
-        vec![Refused { reason, loc }]
-    };
+    let named = (number, names);
+    let (made, placed) = shortest(module, named, source, (sets, options))?;
+    let Selected {
+        source,
+        examined,
+        mut reports,
+        ..
+    } = made;
     let Placed {
         function,
         allocation,
         given,
-    } = placed::place(&function, sets, (fewer, spills), options.reduce_spills).map_err(refused)?;
+    } = placed;
     loops::measure(&function, &mut reports, sets);
     let loops = loops::reported(examined, reports, &function, sets);
     let spills = spilled::spilled(&function, &allocation, &source, sets);
@@ -382,7 +361,9 @@ impl Lowered {
             if is_loop {
                 let _ = writeln!(listing.text, "    LOOPSTART{index}");
             }
-            let _ = writeln!(listing.text, "{}", printer.label(number));
+            if !block.operations.is_empty() || self.is_target(number) {
+                let _ = writeln!(listing.text, "{}", printer.label(number));
+            }
             let kernel = kernels.iter().find(|(at, _)| *at == number);
             self.block(
                 block,
@@ -398,6 +379,17 @@ impl Lowered {
                 listing.text.push_str("    nop\n");
             }
         }
+    }
+
+    /// Returns true if something names the block.
+    fn is_target(&self, block: u32) -> bool {
+        let all = self
+            .function
+            .blocks
+            .iter()
+            .flat_map(|block| &block.operations);
+        let mut sources = all.flat_map(|operation| &operation.sources);
+        sources.any(|source| *source == Operand::Block(block))
     }
 
     /// Returns true if a block behind this one in the layout, or this one itself, jumps here.
@@ -419,7 +411,9 @@ impl Lowered {
             let own = blocks.next();
             if report.is_pipelined() {
                 out.extend(own.map(|own| (own, number)));
-                blocks.next();
+                if !report.whole {
+                    blocks.next();
+                }
             }
         }
         out
@@ -469,7 +463,8 @@ impl Lowered {
             }
             listing.set(printer, &set, cycle, &stage);
         }
-        (0..placed::waits_for_loop(block)).for_each(|_| listing.text.push_str("    nop\n"));
+        (0..placed::waits_for_loop(&self.function, block))
+            .for_each(|_| listing.text.push_str("    nop\n"));
         debug_assert!(block.operations.len() == block.cycles.len());
     }
 }

@@ -19,8 +19,12 @@ use isa::sc140::{Opcode, Sc140};
 
 /// The most sets of a short loop.
 pub(super) const SHORT: u32 = 2;
-/// Sets between what enables a loop and its first set.
-pub(super) const GAP: u32 = 2;
+/// Sets between what enables a loop, or sets its start, and the set that bears its mark: the first of a short loop, the last
+/// but two of a long one. Those of long loops are guesses on the safe side.
+pub(super) const ENABLE_GAP: u32 = 1;
+pub(super) const SETUP_GAP: u32 = 2;
+/// A long loop's mark is on the last set but so many, that one included.
+pub(super) const MARKED: u32 = 3;
 
 /// An innermost loop, as it was made.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,6 +40,8 @@ pub struct LoopReport {
     pub interval: u32,
     /// Cycles of an iteration that overlaps with no other; the same, where none does.
     pub unpipelined: u32,
+    /// Iterations of the source that are one of the code: that is what an iteration means elsewhere in the report.
+    pub iterations: u32,
     /// Iterations that are under way at once, and those that the kernel holds; 1 of a loop that is not pipelined.
     pub stages: u32,
     pub copies: u32,
@@ -43,6 +49,8 @@ pub struct LoopReport {
     pub bounds: Option<LoopBounds>,
     /// The reason why it is not pipelined, where that was asked for.
     pub refused: Option<Unpipelined>,
+    /// Its rounds fill the kernel: no loop executes what is left.
+    pub whole: bool,
     /// What else holds it back.
     pub reasons: Vec<Reason>,
     /// The stage of each operation of the kernel; empty without one.
@@ -58,10 +66,12 @@ impl Default for LoopReport {
             counted: true,
             interval: 0,
             unpipelined: 0,
+            iterations: 1,
             stages: 1,
             copies: 1,
             bounds: None,
             refused: None,
+            whole: false,
             reasons: Vec::new(),
             kernel_stages: Vec::new(),
         }
@@ -194,6 +204,7 @@ pub(super) fn reported(
                 LoopReport {
                     loc: report.loc,
                     head: report.head,
+                    iterations: report.iterations,
                     bounds: report.bounds,
                     reasons: report.reasons,
                     ..made
@@ -268,12 +279,12 @@ pub(super) fn measure(function: &Function, reports: &mut [LoopReport], sets: &Se
     let mut blocks = counted(function).into_iter();
     for report in reports {
         let own = blocks.next();
-        if report.stages > 1 {
+        if report.stages > 1 && !report.whole {
             // The kernel, and behind it what is left of the loop.
             if let Some(rest) = blocks.next() {
                 report.unpipelined = block_cycles(&function.blocks[rest as usize], sets);
             }
-        } else if let Some(own) = own {
+        } else if let (Some(own), false) = (own, report.whole) {
             report.interval = block_cycles(&function.blocks[own as usize], sets);
             report.unpipelined = report.interval;
         }
@@ -281,38 +292,94 @@ pub(super) fn measure(function: &Function, reports: &mut [LoopReport], sets: &Se
     debug_assert_eq!(blocks.next(), None, "each loop has a report");
 }
 
-/// Pipelines the loops that can be; returns what became of each.
-pub(super) fn pipeline(function: &mut Function, sets: &Sets) -> Vec<LoopReport> {
+/// Pipelines the loops that can be and that registers suffice for: `lacking` counts the values that find none; `None`: one that
+/// must have one finds none. Returns what became of each loop.
+pub(super) fn pipeline(
+    function: &mut Function,
+    sets: &Sets,
+    lacking: &dyn Fn(&Function) -> Option<u32>,
+) -> Vec<LoopReport> {
     let mut out = Vec::new();
     let mut left = counted(function);
+    let mut before = None;
     while let Some(block) = left.pop() {
-        let mut report = LoopReport::plain(function, block, None);
-        let limits = pipeline::Limits::default();
-        match expand::expand(function, block, sets, &limits) {
+        let plain = LoopReport::plain(function, block, None);
+        let mut tried = function.clone();
+        let report = match expanded(&mut tried, block, sets) {
             Ok(made) => {
-                // What enabled the loop enables what is left of it.
-                let operations = function
-                    .blocks
-                    .iter_mut()
-                    .flat_map(|one| &mut one.operations);
-                for setup in operations.filter(|one| one.mnemonic.opcode == Opcode::Dosetup) {
-                    if setup.sources == [Operand::Block(block)] {
-                        setup.sources = vec![Operand::Block(made.rest)];
+                let before = *before.get_or_insert_with(|| lacking(function));
+                // What overlaps iterations is not worth a spill.
+                let fits = lacking(&tried).is_some_and(|now| Some(now) <= before);
+                let interval = made.interval;
+                match fits {
+                    true => {
+                        *function = tried;
+                        LoopReport {
+                            loc: plain.loc,
+                            ..made
+                        }
                     }
+                    false => LoopReport {
+                        refused: Some(Unpipelined::Registers { interval }),
+                        ..plain
+                    },
                 }
-                let [guard, epilogue] = [made.kernel - 2, made.kernel + 1];
-                enable(function, guard, made.kernel);
-                enable(function, epilogue, made.rest);
-                (report.interval, report.stages) = (made.ii, made.stages);
-                report.copies = made.copies;
-                report.kernel_stages = made.kernel_stages;
             }
-            Err(reason) => report.refused = Some(reason.into()),
-        }
+            Err(reason) => LoopReport {
+                refused: Some(reason.into()),
+                ..plain
+            },
+        };
         out.push(report);
     }
     out.reverse();
     out
+}
+
+/// Pipelines a loop.
+fn expanded(function: &mut Function, block: u32, sets: &Sets) -> Result<LoopReport, Unexpandable> {
+    let limits = pipeline::Limits::default();
+    let made = expand::expand(function, block, sets, &limits)?;
+    // What enabled the loop enables what is left of it.
+    let blocks = function.blocks.iter_mut();
+    let operations = blocks.flat_map(|block| &mut block.operations);
+    for setup in operations.filter(|one| one.mnemonic.opcode == Opcode::Dosetup) {
+        if setup.sources == [Operand::Block(block)] {
+            let to = made.rest.unwrap_or(made.kernel);
+            setup.sources = vec![Operand::Block(to)];
+        }
+    }
+    let mut report = LoopReport {
+        interval: made.ii,
+        stages: made.stages,
+        copies: made.copies,
+        kernel_stages: made.kernel_stages,
+        ..LoopReport::default()
+    };
+    let [guard, epilogue] = [made.kernel - 2, made.kernel + 1];
+    match made.rest {
+        Some(rest) => {
+            enable(function, guard, made.kernel);
+            enable(function, epilogue, rest);
+        }
+        None => {
+            enabled_last(function, guard, made.kernel);
+            report.whole = true;
+            report.unpipelined = made.length;
+        }
+    }
+    Ok(report)
+}
+
+/// Says behind the counter of a block which loop it counts, and nowhere in front of it.
+fn enabled_last(function: &mut Function, block: u32, header: u32) {
+    for block in &mut function.blocks {
+        let starts = |one: &Operation| {
+            one.mnemonic.opcode == Opcode::Dosetup && one.sources == [Operand::Block(header)]
+        };
+        block.operations.retain(|one| !starts(one));
+    }
+    enable(function, block, header);
 }
 
 /// Says behind the counter of a block which loop it counts.

@@ -270,6 +270,17 @@ impl Target for Sc140 {
         };
         first + usize::from(register.number)
     }
+    fn tuple(operation: &Operation) -> Vec<Virtual> {
+        code::tuple(operation)
+            .iter()
+            .filter_map(Operand::virtual_register)
+            .collect()
+    }
+    fn neighbours(first: Reg, count: usize) -> Option<Vec<Reg>> {
+        let count = u8::try_from(count).ok()?;
+        let all = (0..count).map(|more| Reg::new(first.file, first.number + more));
+        (first.number.is_multiple_of(count) && first.number + count <= 16).then(|| all.collect())
+    }
     fn stays(_: &Function, register: Reg) -> bool {
         matches!(register.file, File::Data | File::Address)
     }
@@ -424,7 +435,9 @@ impl Scheduled for Sc140 {
         let addresses = |operand: &Operand| *operand == Operand::Address(register);
         let operands = to.targets.iter().chain(&to.sources);
         let computes = to.mnemonic.row().unit == Unit::Address && !is_move(to.mnemonic.opcode);
-        let used = computes || operands.into_iter().any(addresses);
+        // A call through a pointer; what it passes on is the callee's.
+        let called = to.sources.first() == Some(&Operand::Register(register)) && flow;
+        let used = computes || called || operands.into_iter().any(addresses);
         match used && code::moves(from, register) {
             true => 2,
             false => 1,

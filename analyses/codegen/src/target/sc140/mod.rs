@@ -24,4 +24,5 @@ pub mod repack;
 mod select;
 pub mod spilled;
 mod symbols;
+mod ways;
 mod written;

@@ -91,6 +91,7 @@ impl Packed {
     fn new(mut function: Function, allocation: Allocation, sets: &Sets) -> Packed {
         allocate::jumps(&mut function);
         name(&mut function, &allocation);
+        without_copies(&mut function);
         packed(&mut function, &allocation, sets);
         Packed {
             cycles: cycles(&function, &allocation),
@@ -113,29 +114,42 @@ impl Packed {
             && self.cycles <= base.cycles
             && around(&self.function, &self.allocation) <= around(&base.function, &base.allocation)
             && blocks.all(|(now, before)| {
-                length(now, &self.allocation) <= length(before, &base.allocation)
+                length(&self.function, now, &self.allocation)
+                    <= length(&base.function, before, &base.allocation)
             })
     }
 }
 
 /// The sets of a block with those that wait behind it.
-fn length(block: &Block<Sc140>, allocation: &Allocation) -> u32 {
+fn length(function: &Function, block: &Block<Sc140>, allocation: &Allocation) -> u32 {
     let own = block.cycles.last().map_or(0, |last| last + 1);
-    own + waits_for_loop(block) + u32::from(ends_late(block, allocation))
+    own + waits_for_loop(function, block) + u32::from(ends_late(block, allocation))
 }
 
 /// Sets that wait behind a block that enables a loop: it begins some sets behind what enables it.
-pub(super) fn waits_for_loop(block: &Block<Sc140>) -> u32 {
-    let enables = |operation: &Operation| {
-        matches!(
-            operation.mnemonic.opcode,
-            Opcode::Doen | Opcode::Doensh | Opcode::Dosetup
-        )
-    };
-    let mut rows = block.operations.iter().zip(&block.cycles).rev();
-    let enabled = rows.find(|(operation, _)| enables(operation));
+pub(super) fn waits_for_loop(function: &Function, block: &Block<Sc140>) -> u32 {
     let last = block.cycles.last().copied().unwrap_or(0);
-    enabled.map_or(0, |(_, cycle)| (cycle + loops::GAP).saturating_sub(last))
+    // Sets of the loop in front of the one that bears its mark.
+    let header = block
+        .operations
+        .iter()
+        .find_map(|one| match one.sources[..] {
+            [Operand::Block(header)] if one.mnemonic.opcode == Opcode::Dosetup => Some(header),
+            _ => None,
+        });
+    let sets = header.and_then(|header| function.blocks[header as usize].cycles.last());
+    let inside = sets.map_or(0, |last| (last + 1).saturating_sub(loops::MARKED));
+    let rows = block.operations.iter().zip(&block.cycles);
+    let waits = rows.map(|(operation, cycle)| {
+        let gap = match operation.mnemonic.opcode {
+            Opcode::Doensh => loops::ENABLE_GAP,
+            Opcode::Doen => loops::ENABLE_GAP.saturating_sub(inside),
+            Opcode::Dosetup => loops::SETUP_GAP.saturating_sub(inside),
+            _ => return 0,
+        };
+        (cycle + gap).saturating_sub(last)
+    });
+    waits.max().unwrap_or(0)
 }
 
 /// Returns true if control falls out of a block whose last set writes what may not be read in the next one, which waits. Branches
@@ -162,7 +176,7 @@ fn is_late(operation: &Operation, allocation: &Allocation) -> bool {
 pub(super) fn cycles(function: &Function, allocation: &Allocation) -> f64 {
     let entry = function.blocks.first().map_or(1.0, |block| block.weight);
     let blocks = function.blocks.iter();
-    let sets = blocks.map(|block| f64::from(length(block, allocation)) * block.weight);
+    let sets = blocks.map(|block| f64::from(length(function, block, allocation)) * block.weight);
     around(function, allocation) as f64 * entry + sets.sum::<f64>()
 }
 
@@ -186,6 +200,20 @@ fn name(function: &mut Function, allocation: &Allocation) {
                 *name = Name::Fixed(allocation.register(register));
             }
         }
+    }
+}
+
+/// Takes copies of a register to itself away where nothing is decided.
+fn without_copies(function: &mut Function) {
+    let open = function
+        .blocks
+        .iter_mut()
+        .filter(|block| block.cycles.is_empty());
+    for block in open {
+        block.operations.retain(|one| {
+            let copies = matches!(one.mnemonic.opcode, Opcode::Tfr | Opcode::Tfra);
+            !(copies && one.targets == one.sources)
+        });
     }
 }
 

@@ -29,6 +29,12 @@ impl Printer<'_> {
     fn operand(&self, operand: Written<'_>) -> String {
         match operand {
             Written::Register { name, .. } => self.register(name).to_string(),
+            Written::Group(registers) => {
+                let names = registers.iter().filter_map(super::code::Operand::name);
+                let names: Vec<String> =
+                    names.map(|name| self.register(name).to_string()).collect();
+                names.join(":")
+            }
             Written::Negative(name) => format!("-{}", self.register(name)),
             Written::Place { base, step } => {
                 let sign = match step {

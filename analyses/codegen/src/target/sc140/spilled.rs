@@ -337,6 +337,7 @@ impl Costs<'_> {
                 operations: operations.collect(),
                 cycles: found.cycles,
                 weight: block.weight,
+                rounds: block.rounds,
             };
             block_cycles(&without, self.sets)
         });

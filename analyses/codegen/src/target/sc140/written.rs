@@ -6,7 +6,7 @@
 //! t5 = cmpgt v1, v2          v1, v2: T is not written
 //! ```
 
-use super::code::{FrameOffset, Name, Operand, Operation, is_store, writes_truth};
+use super::code::{FrameOffset, Name, Operand, Operation, is_store, tuple, writes_truth};
 use isa::InstructionSet;
 use isa::sc140::{File, Opcode, Sc140, Unit};
 use smol_str::SmolStr;
@@ -19,6 +19,8 @@ pub(super) enum Written<'o> {
         name: Name,
         file: File,
     },
+    /// Neighbouring registers.
+    Group(&'o [Operand]),
     /// A factor whose sign is turned.
     Negative(Name),
     /// `step`: what is added to the base behind the access.
@@ -77,6 +79,17 @@ pub(super) fn operands(operation: &Operation) -> Vec<Written<'_>> {
             let target = operation.targets.iter().map(written);
             let factors = [Written::Negative(*negative), written(factor)];
             factors.into_iter().chain(target).collect()
+        }
+        // An access to several elements.
+        (_, sources) if !tuple(operation).is_empty() => {
+            let group = Written::Group(tuple(operation));
+            let places = operation.targets.iter().chain(sources);
+            let place = places.filter(|one| matches!(one, Operand::Address(_) | Operand::Frame(_)));
+            let place = place.map(written);
+            match is_store(operation) {
+                true => std::iter::once(group).chain(place).collect(),
+                false => place.chain([group]).collect(),
+            }
         }
         // The place in the frame is the target.
         (_, [place @ Operand::Frame(_), from]) if is_store(operation) => {

@@ -351,6 +351,7 @@ impl Maker<'_> {
             operations,
             weight: self.weight,
             cycles: Vec::new(),
+            rounds: None,
         });
     }
     /// The number of the block that is being made.

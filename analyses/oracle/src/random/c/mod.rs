@@ -22,11 +22,13 @@ mod expressions;
 mod fractions;
 mod search;
 mod statements;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod wide;
 
 pub use fractions::fractions;
+pub use streams::streams;
 pub use wide::{Wide, wide};
 
 use super::Random;

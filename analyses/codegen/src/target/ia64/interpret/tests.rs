@@ -43,6 +43,7 @@ fn executed(function: &mut Function, blocks: Vec<(Vec<Operation>, Vec<u32>)>) ->
             operations,
             cycles,
             weight: 0.0,
+            rounds: None,
         });
     }
     let spaces = Rc::new(Spaces::new(&[function], 1));

@@ -357,6 +357,7 @@ impl Kernel<'_> {
             operations,
             weight,
             cycles: Vec::new(),
+            rounds: None,
         };
         let mut kept = Vec::new();
         for &block in self.blocks {
@@ -395,6 +396,7 @@ impl Kernel<'_> {
                 operations,
                 weight,
                 cycles,
+                rounds: None,
             });
         }
         new.extend(

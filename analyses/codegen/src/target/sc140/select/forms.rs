@@ -122,6 +122,16 @@ impl Forms {
         for &value in &function.blocks[function.entry()].params {
             self.fractions[value] = false;
         }
+        // What is handed on to a factor is one.
+        let given = ir::needed::arguments(function);
+        let mut work: Vec<Value> = factors.keys().filter(|&value| factors[value]).collect();
+        while let Some(value) = work.pop() {
+            for &arg in given[value].iter().filter(|_| !others[value]) {
+                if !std::mem::replace(&mut factors[arg], true) {
+                    work.push(arg);
+                }
+            }
+        }
         for value in function.values.keys() {
             let possible = function.ty(value) == Type::I16
                 && match function.defining(value).map(|data| &data.op) {

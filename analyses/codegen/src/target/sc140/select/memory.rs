@@ -1,6 +1,6 @@
 //! Loads, stores, frame slots, symbols, and sums of addresses.
 
-use super::super::code::{FrameOffset, Operand, Reference, Slot, operation};
+use super::super::code::{FrameOffset, Operand, Reference, Slot, Virtual, operation};
 use super::super::symbols;
 use super::{Selection, fixed};
 use crate::mir::Object;
@@ -75,9 +75,17 @@ impl Selection<'_> {
         self.append(made);
     }
 
-    pub(super) fn load(&mut self, data: &InstData, access: &MemoryAccess) {
+    pub(super) fn load(&mut self, inst: ir::Inst, data: &InstData, access: &MemoryAccess) {
         if access.checked {
             return self.no_form("checked load", Type::I32);
+        }
+        if self.wide.contains(&inst)
+            && let Some(opcode) = self.wide_opcode(&data.results)
+        {
+            let to = data.results.iter().map(|&result| self.home(result).into());
+            let to: Vec<Operand> = to.collect();
+            let (address, reference) = self.place(data, &data.results, access);
+            return self.touching(opcode, to, vec![address], reference);
         }
         let places = self.elements(data, &data.results, access);
         for (&result, (address, reference)) in data.results.iter().zip(places) {
@@ -94,9 +102,12 @@ impl Selection<'_> {
         }
     }
 
-    pub(super) fn store(&mut self, data: &InstData, access: &MemoryAccess) {
+    pub(super) fn store(&mut self, inst: ir::Inst, data: &InstData, access: &MemoryAccess) {
         if access.checked {
             return self.no_form("checked store", Type::I32);
+        }
+        if self.wide.contains(&inst) {
+            return self.wide_store(data, access);
         }
         let values = &data.args[1..];
         let places = self.elements(data, values, access);
@@ -114,8 +125,94 @@ impl Selection<'_> {
         }
     }
 
+    /// The place of all elements of an access.
+    fn place(
+        &mut self,
+        data: &InstData,
+        values: &[Value],
+        access: &MemoryAccess,
+    ) -> (Operand, Reference) {
+        let mut first = self.elements(data, &values[..1], access);
+        let (address, mut reference) = first.remove(0);
+        reference.bytes = values.iter().map(|&value| bytes(self.ty(value))).sum();
+        (address, reference)
+    }
+
+    /// The access to elements of one form.
+    fn wide_opcode(&self, values: &[Value]) -> Option<Opcode> {
+        let is_fraction = |&value: &Value| self.forms.is_fraction(value);
+        let fractions = values.iter().filter(|value| is_fraction(value)).count();
+        match (self.ty(values[0]), values.len(), fractions) {
+            (Type::I16, 4, 4) => Some(Opcode::Move4f),
+            (Type::I16, 2, 2) => Some(Opcode::Move2f),
+            (Type::I16, 4, 0) => Some(Opcode::Move4w),
+            (Type::I16, 2, 0) => Some(Opcode::Move2w),
+            (Type::I32, 2, _) => Some(Opcode::Move2l),
+            _ => None,
+        }
+    }
+
+    /// Stores elements from neighbouring registers, in one form if they have one.
+    fn wide_store(&mut self, data: &InstData, access: &MemoryAccess) {
+        let values = &data.args[1..];
+        let fractions = values
+            .iter()
+            .all(|&value| self.number(value).is_none() && self.forms.is_fraction(value));
+        let opcode = match (self.ty(values[0]), values.len(), fractions) {
+            (Type::I16, 4, true) => Opcode::Move4f,
+            (Type::I16, 2, true) => Opcode::Move2f,
+            (Type::I16, 4, false) => Opcode::Move4w,
+            (Type::I16, _, false) => Opcode::Move2w,
+            _ => Opcode::Move2l,
+        };
+        let mut registers: Vec<Virtual> = Vec::new();
+        for &value in values {
+            let from = match fractions {
+                true => self.read(value),
+                false => self.integer(value),
+            };
+            let to = match self.is_only_stored(value, from) && !registers.contains(&from) {
+                true => from,
+                false => self.copied(from),
+            };
+            registers.push(to);
+        }
+        let (address, reference) = self.place(data, values, access);
+        let from = registers.into_iter().map(Operand::from).collect();
+        self.touching(opcode, vec![address], from, reference);
+    }
+
+    /// Returns true if a register holds nothing but this value, which is computed and then read once.
+    fn is_only_stored(&mut self, value: Value, register: Virtual) -> bool {
+        let source = self.source;
+        let reads = |inst: &&ir::Inst| {
+            let operands = source.insts[**inst].operands();
+            operands.filter(|operand| *operand == value).count()
+        };
+        let mut uses = 0;
+        for &block in &source.layout {
+            let data = &source.blocks[block];
+            uses += data.insts.iter().map(|inst| reads(&inst)).sum::<usize>();
+            uses += data
+                .terminator
+                .operands()
+                .filter(|operand| *operand == value)
+                .count();
+        }
+        let computed = match source.values[value].def {
+            ir::ValueDef::Result(inst, _) => {
+                source.insts[inst].results.len() == 1
+                    && !matches!(source.insts[inst].op, ir::Op::Const(_) | ir::Op::Undef)
+            }
+            ir::ValueDef::Param(..) => false,
+        };
+        computed && uses == 1 && self.home(value) == register
+    }
+
     pub(super) fn alloca(&mut self, inst: ir::Inst, size: u32, align: u32, result: Value) {
         let slot = self.out.slots.len() as u32;
+        let wide = super::super::ways::WIDE.objects;
+        let align = if size >= wide { align.max(wide) } else { align };
         self.out.slots.push(Slot { bytes: size, align });
         self.slots.insert(inst, slot);
         let to = self.home(result);

@@ -27,6 +27,7 @@ use super::code::{Function, Name, Operand, Operation, Virtual, operation};
 use crate::prepare::origin::Origins;
 use crate::refusal::{Refusal, Refused};
 use crate::select::{Flow, Guard, Select};
+use crate::unroll::Unrolled;
 use forms::Forms;
 use ir::{EntityVec, Op, Type, Value};
 use isa::sc140::{File, Opcode, Reg, Sc140};
@@ -54,6 +55,8 @@ pub(super) struct Selection<'m> {
     local: FxHashMap<(File, i64), Virtual>,
     slots: FxHashMap<ir::Inst, u32>,
     refused: Vec<Refused>,
+    /// Accesses to several elements that are one.
+    wide: &'m FxHashSet<ir::Inst>,
     /// True if cases that the IR leaves open have the reference interpreter's values.
     total: bool,
 }
@@ -65,6 +68,7 @@ pub(super) struct Selection<'m> {
 pub(super) fn select(
     module: &ir::Module,
     source: &ir::Function,
+    unrolled: &Unrolled,
     (number, names): (usize, &[SmolStr]),
     total: bool,
 ) -> Result<Function, Vec<Refused>> {
@@ -81,9 +85,11 @@ pub(super) fn select(
         local: FxHashMap::default(),
         slots: FxHashMap::default(),
         refused: Vec::new(),
+        wide: &unrolled.wide,
         total,
         flow: Flow::new(source, names[number].clone()),
     };
+    selection.flow.rounds = unrolled.rounds.clone();
     selection.fuse();
     selection.blocks();
     match selection.refused.is_empty() {
@@ -312,8 +318,8 @@ impl Selection<'_> {
             (Op::PtrAdd, Some(result)) => self.address_sum(data.args[0], data.args[1], result),
             (Op::Alloca { size, align }, Some(result)) => self.alloca(inst, *size, *align, result),
             (Op::SymbolAddress(symbol), Some(result)) => self.symbol(*symbol, result),
-            (Op::Load(access), _) => self.load(data, access),
-            (Op::Store(access), _) => self.store(data, access),
+            (Op::Load(access), _) => self.load(inst, data, access),
+            (Op::Store(access), _) => self.store(inst, data, access),
             (Op::Call(callee), _) => {
                 let name = self.names[*callee as usize].clone();
                 let convention = self.module.functions[*callee as usize].convention.clone();

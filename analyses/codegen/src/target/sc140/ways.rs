@@ -1,0 +1,171 @@
+//! The ways to lower a function, of which the shortest one is taken: loops repeated or not, with accesses to as many elements as
+//! registers permit, their iterations overlapped or not.
+//!
+//! ```text
+//! four elements an access, two, one; as the function stands        each placed; the fewest cycles by the weights of blocks
+//! ```
+
+use super::code::Function;
+use super::emit::{LoopReport, Options, Unpipelined};
+use super::machine::Limits;
+use super::placed::{self, Placed, cycles};
+use super::{bounds, counted, loops, select};
+use crate::allocate;
+use crate::machine::sets::Sets;
+use crate::mir::straight;
+use crate::predicate::flag;
+use crate::refusal::{Refusal, Refused};
+use crate::unroll::{Machine, Unrolled, unroll};
+use ir::{Module, Type};
+use smol_str::SmolStr;
+
+/// The accesses to several elements. Objects of the file and of the frame that hold a quad of numbers are aligned for it.
+pub(super) const WIDE: Machine = Machine {
+    wide: |ty, count| matches!((ty, count), (Type::I16, 2 | 4) | (Type::I32, 2)),
+    elements: 4,
+    objects: 8,
+    most: 4,
+    exact_sums: true,
+};
+
+/// A function in operations without places, its loops as they will be.
+#[derive(Clone)]
+pub(super) struct Selected {
+    pub(super) source: ir::Function,
+    pub(super) examined: Vec<bounds::Examined>,
+    pub(super) function: Function,
+    pub(super) reports: Vec<LoopReport>,
+    /// Registers do not suffice.
+    spills: bool,
+}
+
+/// The way that takes the fewest cycles. The pair: the number of the function, and the names of the module's functions.
+///
+/// # Errors
+/// Everything that has no form, with its place; registers or a frame that do not suffice for a function as it stands.
+pub(super) fn shortest(
+    module: &Module,
+    named: (usize, &[SmolStr]),
+    source: ir::Function,
+    (sets, options): (&Sets, &Options),
+) -> Result<(Selected, Placed), Vec<Refused>> {
+    let ways = |source: &ir::Function, unrolled: &Unrolled| {
+        let made = Selected::new(module, named, source.clone(), unrolled, (sets, options))?;
+        Ok::<_, Vec<Refused>>(made.overlapped(sets, options))
+    };
+    let place = |made: Selected| -> Result<(Selected, Placed), Refusal> {
+        let lacking = (options.fewer, made.spills);
+        let placed = placed::place(&made.function, sets, lacking, options.reduce_spills)?;
+        Ok((made, placed))
+    };
+    let mut found: Vec<(Selected, Placed)> = Vec::new();
+    let mut elements = WIDE.elements;
+    let plain = loop {
+        let mut wide = source.clone();
+        let unrolled = unroll(&mut wide, &Machine { elements, ..WIDE });
+        if unrolled.is_plain() {
+            break unrolled.plain();
+        }
+        let made = ways(&wide, &unrolled)?;
+        found.extend(made.into_iter().filter_map(|made| place(made).ok()));
+        if elements == 1 {
+            break unrolled.plain();
+        }
+        elements /= 2;
+    };
+    let mut reason = None;
+    for made in ways(&source, &plain)? {
+        match place(made) {
+            Ok(placed) => found.push(placed),
+            Err(refusal) => reason = Some(refusal),
+        }
+    }
+    let length = |(_, placed): &(Selected, Placed)| cycles(&placed.function, &placed.allocation);
+    let best = found
+        .into_iter()
+        .reduce(|best, other| match length(&other) < length(&best) {
+            true => other,
+            false => best,
+        });
+    best.ok_or_else(|| {
+        let loc = ir::Loc::NONE;
+        let reasons = reason.into_iter();
+        reasons.map(|reason| Refused { reason, loc }).collect()
+    })
+}
+
+impl Selected {
+    fn new(
+        module: &Module,
+        named: (usize, &[SmolStr]),
+        source: ir::Function,
+        unrolled: &Unrolled,
+        (sets, options): (&Sets, &Options),
+    ) -> Result<Selected, Vec<Refused>> {
+        let mut function = select::select(module, &source, unrolled, named, options.total)?;
+        allocate::simplify(&mut function);
+        counted::count(&mut function);
+        flag::number(&mut function);
+        Ok(Selected {
+            examined: bounds::examine(&function, &source, sets),
+            reports: loops::plain(&function, None),
+            source,
+            function,
+            spills: false,
+        })
+    }
+
+    /// The function with loops whose iterations overlap, and as it is, where registers do not suffice for the former.
+    fn overlapped(self, sets: &Sets, options: &Options) -> Vec<Selected> {
+        let limits = Limits {
+            spills: false,
+            fewer: options.fewer,
+        };
+        let cleaned = |function: &Function| {
+            let mut function = function.clone();
+            allocate::dead(&mut function);
+            straight::join(&mut function);
+            function
+        };
+        let lacking = |function: &Function| allocate::lacking(&cleaned(function), sets, &limits);
+        let mut plain = Selected {
+            function: cleaned(&self.function),
+            ..self.clone()
+        };
+        plain.spills = !allocate::fits(&plain.function, sets, &limits);
+        plain.join(sets, &limits);
+        let mut made = self;
+        if options.pipeline {
+            made.reports = loops::pipeline(&mut made.function, sets, &lacking);
+        }
+        for (plain, made) in plain.reports.iter_mut().zip(&made.reports) {
+            let interval = made.interval;
+            let registers = made
+                .is_pipelined()
+                .then_some(Unpipelined::Registers { interval });
+            plain.refused = registers.or(made.refused);
+        }
+        if !made.reports.iter().any(LoopReport::is_pipelined) {
+            return vec![plain];
+        }
+        made.function = cleaned(&made.function);
+        made.spills = !allocate::fits(&made.function, sets, &limits);
+        made.join(sets, &limits);
+        match made.spills {
+            true => vec![made, plain],
+            false => vec![made],
+        }
+    }
+
+    /// Makes registers one that copies lead to, such as those of counts, where that spills nothing.
+    fn join(&mut self, sets: &Sets, limits: &Limits) {
+        if self.spills {
+            return;
+        }
+        let mut joined = self.function.clone();
+        allocate::coalesce(&mut joined);
+        if allocate::fits(&joined, sets, limits) {
+            self.function = joined;
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Loops whose bodies are repeated and whose accesses are joined: what they compute, and in how many cycles. Random kernels with
+//! promises, `LOCKSTEP_C_KERNELS` of them from the seed `LOCKSTEP_FIRST` on.
+#![allow(clippy::disallowed_methods)]
+
+#[path = "support/sc140.rs"]
+mod sc140;
+
+use lockstep_codegen::machine;
+use lockstep_codegen::target::sc140::emit::{Emitted, Options, emit};
+use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar, streams};
+use sc140::{interpreted, module_of};
+use simulate::sc140::Outcome;
+
+fn setting(name: &str, default: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Emits a kernel and holds the simulator's outcome against the interpreter's.
+fn judge(kernel: &Kernel, options: &Options) -> (Emitted, Outcome) {
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let module = module_of(&kernel.text, &kernel.name);
+    let emitted = emit(&module, sets, options);
+    let emitted = emitted.unwrap_or_else(|reasons| panic!("{reasons:?}\n{}", kernel.text));
+    let told = || format!("seed {}\n{}\n{}", kernel.seed, kernel.text, emitted.text);
+    assert_eq!(sc140::broken(&emitted.text), [""; 0], "{}", told());
+    let expected = interpreted(kernel, &module);
+    let outcome = sc140::agrees(kernel, &expected, &emitted.text);
+    let outcome = outcome.unwrap_or_else(|why| panic!("{why}\n{}", told()));
+    (emitted, outcome)
+}
+
+#[test]
+fn random_streams_compute_the_same() {
+    let count = setting("LOCKSTEP_C_KERNELS", 250);
+    let first = setting("LOCKSTEP_FIRST", 0);
+    let (mut wide, mut pipelined, mut whole) = (0, 0, 0);
+    for seed in first..first + count {
+        let options = Options {
+            pipeline: !seed.is_multiple_of(3),
+            fewer: [0, 0, 0, 6][seed as usize % 4],
+            total: seed.is_multiple_of(2),
+            big_endian: false,
+            ..Options::default()
+        };
+        let (emitted, _) = judge(&streams(seed), &options);
+        let joined = |line: &str| ["move.2", "move.4"].iter().any(|name| line.contains(name));
+        wide += u64::from(emitted.text.lines().any(joined));
+        let loops = || emitted.functions.iter().flat_map(|one| &one.loops);
+        pipelined += u64::from(loops().any(|one| one.stages > 1));
+        whole += u64::from(loops().any(|one| one.whole));
+    }
+    println!(
+        "{count} kernels computed the same; {wide} with wide accesses, {pipelined} pipelined, {whole} without a rest"
+    );
+    assert!(wide * 4 >= count && whole * 50 >= count, "{wide} {whole}");
+}
+
+/// A kernel of arrays of numbers, each at a multiple of 8, and a count.
+fn kernel(text: &str, name: &str, arrays: &[(&str, Vec<i16>)], count: i64) -> Kernel {
+    let mut parameters = Vec::new();
+    let mut buffers = Vec::new();
+    for (name, numbers) in arrays {
+        parameters.push(Parameter {
+            name: (*name).into(),
+            type_text: "short *".to_owned(),
+            argument: Argument::Pointer {
+                buffer: buffers.len(),
+                offset: 0,
+            },
+        });
+        buffers.push(Buffer {
+            element: Scalar::Short,
+            bytes: numbers
+                .iter()
+                .flat_map(|number| number.to_le_bytes())
+                .collect(),
+        });
+    }
+    parameters.push(Parameter {
+        name: "n".into(),
+        type_text: "int".to_owned(),
+        argument: Argument::Scalar {
+            ty: Scalar::Int,
+            bits: count as u64,
+        },
+    });
+    let returns = text
+        .contains(&format!("int {name}("))
+        .then_some(Scalar::Int);
+    Kernel {
+        seed: 0,
+        text: text.to_owned(),
+        name: name.into(),
+        returns,
+        parameters,
+        buffers,
+    }
+}
+
+fn numbers(count: usize, by: i64) -> Vec<i16> {
+    (0..count as i64)
+        .map(|at| (at * by * 7919 % 61_001 - 30_500) as i16)
+        .collect()
+}
+
+const DOT: &str = "int dot(const short *restrict a, const short *restrict b, int n) {
+#pragma lockstep aligned(a, 8)
+#pragma lockstep aligned(b, 8)
+    unsigned s = 0;
+#pragma lockstep rounds(8, 4096, 4)
+    for (int i = 0; i < n; i++) s += (unsigned)(a[i] * b[i]);
+    return (int)s;
+}
+";
+
+const SIGNED_DOT: &str = "int dot(const short *restrict a, const short *restrict b, int n) {
+#pragma lockstep aligned(a, 8)
+#pragma lockstep aligned(b, 8)
+    int s = 0;
+#pragma lockstep rounds(8, 4096, 4)
+    for (int i = 0; i < n; i++) s += a[i] * b[i];
+    return s;
+}
+";
+
+const FIR: &str = "typedef short Word16;
+typedef int Word32;
+Word32 L_mac(Word32, Word16, Word16);
+Word16 round(Word32);
+void fir(const Word16 *restrict x, const Word16 *restrict c, Word16 *restrict y, int taps) {
+#pragma lockstep aligned(x, 8)
+#pragma lockstep aligned(c, 8)
+#pragma lockstep aligned(y, 8)
+    Word32 a0 = 0, a1 = 0, a2 = 0, a3 = 0;
+#pragma lockstep rounds(8, 4096, 4)
+    for (int k = 0; k < taps; k++) {
+        a0 = L_mac(a0, x[k], c[k]);
+        a1 = L_mac(a1, x[k + 1], c[k]);
+        a2 = L_mac(a2, x[k + 2], c[k]);
+        a3 = L_mac(a3, x[k + 3], c[k]);
+    }
+    y[0] = round(a0);
+    y[1] = round(a1);
+    y[2] = round(a2);
+    y[3] = round(a3);
+}
+";
+
+/// Cycles of the two loops for which published code is known, against those of that code.
+#[test]
+fn promised_loops_are_as_short_as_by_hand() {
+    let options = Options {
+        big_endian: false,
+        ..Options::default()
+    };
+    for count in [8, 16, 40, 64, 160] {
+        let small = |by| numbers(count, by).iter().map(|one| one / 64).collect();
+        for (text, a, b) in [
+            (DOT, numbers(count, 3), numbers(count, 5)),
+            (SIGNED_DOT, small(3), small(5)),
+        ] {
+            let made = kernel(text, "dot", &[("a", a), ("b", b)], count as i64);
+            let (emitted, outcome) = judge(&made, &options);
+            let (cycles, by_hand) = (outcome.cycles.total(), 10 + count as u64 / 4);
+            println!("dot product of {count}: {cycles} cycles, by hand {by_hand}");
+            assert!(cycles <= by_hand, "{cycles} {by_hand}\n{}", emitted.text);
+        }
+        let arrays = [
+            ("x", numbers(count + 4, 11)),
+            ("c", numbers(count, 13)),
+            ("y", vec![0; 4]),
+        ];
+        let (emitted, outcome) = judge(&kernel(FIR, "fir", &arrays, count as i64), &options);
+        let (cycles, by_hand) = (outcome.cycles.total(), 10 + count as u64);
+        println!("four outputs of {count} taps: {cycles} cycles, by hand {by_hand}");
+        assert!(cycles <= by_hand, "{cycles} {by_hand}\n{}", emitted.text);
+    }
+}
