@@ -15,6 +15,7 @@ pub(crate) mod code;
 mod colour;
 mod copies;
 mod facts;
+pub(crate) mod finished;
 mod redundant;
 mod values;
 mod webs;
@@ -51,16 +52,31 @@ pub(crate) fn reduce<T: Target>(
     colours: &[T::Register],
 ) {
     first_phase(code);
+    // The registers of moves that go are free for what is left.
+    while rounds(code, reduction, colours) {
+        copies::join(code);
+    }
+    copies::join(code);
+    redundant::dead(code);
+    webs::split(code);
+}
+
+/// Rounds of the second phase, with the first one behind each. Returns true if transfers went.
+fn rounds<T: Target>(
+    code: &mut Code<'_, T>,
+    reduction: Reduction,
+    colours: &[T::Register],
+) -> bool {
+    let mut found = false;
     for _ in 0..ROUNDS {
         webs::split(code);
         if reduction == Reduction::Redundant || !colour::round(code, reduction, colours) {
             break;
         }
+        found = true;
         first_phase(code);
     }
-    copies::join(code);
-    redundant::dead(code);
-    webs::split(code);
+    found
 }
 
 /// Loads of what a register holds, and stores that nothing reads.
