@@ -28,6 +28,7 @@ fn options(seed: u64) -> Options {
         // These kernels shift by fewer places than there are.
         total: false,
         big_endian: false,
+        ..Options::default()
     }
 }
 

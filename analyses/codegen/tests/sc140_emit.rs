@@ -180,6 +180,7 @@ fn options(seed: u64) -> Options {
         fewer: [0, 0, 8][seed as usize % 3],
         total: true,
         big_endian: false,
+        ..Options::default()
     }
 }
 

@@ -9,7 +9,8 @@ use ir::Loc;
 use lockstep_codegen::isa::sc140::File;
 use lockstep_codegen::machine;
 use lockstep_codegen::target::sc140::emit::{
-    Emitted, LoopBounds, LoopReport, Options, Reason, Remedy, SpilledValue, Unpipelined, emit,
+    Emitted, LoopBounds, LoopReport, Obstacle, Options, Reason, Remedy, SpilledValue, Unpipelined,
+    emit,
 };
 use lockstep_codegen::target::sc140::packer::Resource;
 use sc140::module_of;
@@ -244,5 +245,88 @@ fn lines_lead_to_the_source_and_to_their_stage() {
         made.lines
             .windows(2)
             .all(|pair| pair[0].line < pair[1].line)
+    );
+}
+
+/// Values that wait in the frame between what is named here: straight code, in which the lines of the text are the order.
+const STRAIGHT: &str = "int f(const int *x) {\n    int a = x[0], b = x[1], c = x[2], d = x[3], e = x[4], g = x[5], h = x[6], i = x[7];\n    int j = x[8], k = x[9], l = x[10], m = x[11];\n    int s = a * b ^ c * d ^ e * g ^ h * i ^ j * k ^ l * m;\n    return (s + a) * (s + b) * (s + c) * (s + d) * (s + e) * (s + g) * (s + h) * (s + i) * (s + j) * (s + k) * (s + l) * (s + m);\n}\n";
+
+#[test]
+fn what_is_said_to_be_free_is_named_by_no_line_meanwhile() {
+    let table = machine::named("sc140").expect("a table");
+    let options = Options {
+        fewer: 4,
+        reduce_spills: false,
+        explain_spills: true,
+        ..Options::default()
+    };
+    let module = module_of(STRAIGHT, "f");
+    let made = emit(&module, table.sets().expect("sets"), &options).expect("code");
+    let lines: Vec<&str> = made.text.lines().map(str::trim).collect();
+    let names = |line: &str, name: &str| {
+        let mut words = line.split(|of: char| !of.is_ascii_alphanumeric());
+        words.any(|word| word == name)
+    };
+    let mut judged = [0; 2];
+    for value in &made.functions[0].spills {
+        let at = |loc: Loc, words: &str| {
+            let mut own = made.lines.iter().filter(|line| line.loc == loc);
+            own.find_map(|line| {
+                lines[line.line as usize]
+                    .split(words)
+                    .nth(1)
+                    .map(|slot| (line.line, slot))
+            })
+        };
+        let [store] = value.stores[..] else { continue };
+        let Some((from, slot)) = at(store, ",(sp-") else {
+            continue;
+        };
+        let slot = format!("(sp-{slot}");
+        if lines
+            .iter()
+            .filter(|line| line.ends_with(&format!(",{slot}")))
+            .count()
+            > 1
+        {
+            continue;
+        }
+        let to = lines
+            .iter()
+            .rposition(|line| line.contains(&format!("{slot},")))
+            .expect("a load");
+        // What stands in the set of the load is not meanwhile any more.
+        let to = lines[..to]
+            .iter()
+            .rposition(|line| matches!(*line, "[" | "]"))
+            .unwrap_or(to);
+        let between = &lines[from as usize + 1..to];
+        for found in &value.obstacles {
+            let register = found.register.to_string();
+            let named = between.iter().any(|line| names(line, &register));
+            match &found.obstacle {
+                Obstacle::Kept => {
+                    assert!(!named, "{:?} {register}\n{}", value.name, made.text);
+                    judged[0] += 1;
+                }
+                Obstacle::Taken(by) | Obstacle::TakenInPart(by) => {
+                    assert!(
+                        lines.iter().any(|line| names(line, &register)),
+                        "{}",
+                        made.text
+                    );
+                    assert!(!by.is_empty());
+                    judged[1] += 1;
+                }
+                Obstacle::LeftOut => assert!(!lines.iter().any(|line| names(line, &register))),
+                _ => {}
+            }
+        }
+    }
+    assert!(
+        judged[0] > 10 && judged[1] > 10,
+        "{judged:?} {:?}\n{}",
+        made.functions[0].spills,
+        made.text
     );
 }

@@ -6,7 +6,7 @@
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_codegen::machine;
-use lockstep_codegen::target::sc140::emit::{Options, Report, emit};
+use lockstep_codegen::target::sc140::emit::{Obstacle, Options, Report, emit};
 use std::collections::BTreeSet;
 use syntax::c_family::{Dialect, parse_text};
 
@@ -115,4 +115,49 @@ fn public_functions_spill_less() {
         }
         sum.print(&format!("{fewer} registers fewer"));
     }
+}
+
+#[test]
+fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let (mut free, mut missed) = (0, 0);
+    for (_, lowered) in lower_unit(
+        &parse_text(KERNELS, Dialect::C),
+        &LowerOptions::new(Language::C),
+    ) {
+        for fewer in [0, 8] {
+            let options = Options {
+                fewer,
+                explain_spills: true,
+                ..Options::default()
+            };
+            let made = emit(&lowered.module, sets, &options).expect("code");
+            for value in made.functions.iter().flat_map(|function| &function.spills) {
+                let told: BTreeSet<String> = value
+                    .obstacles
+                    .iter()
+                    .map(|found| found.register.to_string())
+                    .collect();
+                assert_eq!((told.len(), value.obstacles.len()), (32, 32));
+                for found in &value.obstacles {
+                    match &found.obstacle {
+                        Obstacle::Longer(longer) => {
+                            assert!(longer.cycles > 0 && longer.at != ir::Loc::NONE);
+                            free += 1;
+                        }
+                        Obstacle::Whole(_) | Obstacle::Saving { .. } => free += 1,
+                        Obstacle::Taken(by) | Obstacle::TakenInPart(by) => {
+                            assert!(!by.is_empty(), "{found:?}");
+                        }
+                        Obstacle::LeftOut => assert!(fewer > 0),
+                        Obstacle::Call(loc) => assert_ne!(*loc, ir::Loc::NONE),
+                        Obstacle::Open => missed += 1,
+                        Obstacle::Kept => panic!("spills are reduced"),
+                    }
+                }
+            }
+        }
+    }
+    assert!(free > 10 && missed <= 1, "{free} {missed}");
 }

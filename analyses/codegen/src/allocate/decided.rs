@@ -6,7 +6,7 @@
 //!                         starts again
 //! ```
 
-use super::rounds::{self, Around, Homes, Order};
+use super::rounds::{self, Homes, Order};
 use super::scan::{self, Choice, Place};
 use super::{Allocation, Reduction, Traffic, check};
 use crate::mir::function::{Function, Name, Operation, Virtual};
@@ -110,7 +110,6 @@ impl<T: Target> Decided<T> {
         if slots.impossible {
             return None;
         }
-        placed(&mut work, &fitted.around);
         let spilled: FxHashSet<Virtual> = fitted.spilled.iter().copied().collect();
         let operations = work.blocks.iter().flat_map(|block| &block.operations);
         let named: FxHashSet<Virtual> = operations.flat_map(Operation::virtual_registers).collect();
@@ -156,23 +155,6 @@ impl<T: Target> Decided<T> {
             assert_eq!(verdict, Ok(()), "{}", now.name);
         }
         (now, allocation)
-    }
-}
-
-/// Gives transfers the place of the operation that they are there for.
-fn placed<T: Target>(work: &mut Function<T>, around: &[Vec<Around<T>>]) {
-    for (block, rows) in work.blocks.iter_mut().zip(around) {
-        let places = rows.iter().flat_map(|row| {
-            let count = row.before.len() + 1 + row.after.len();
-            std::iter::repeat_n(row.now.loc, count)
-        });
-        let places: Vec<ir::Loc> = places.collect();
-        debug_assert_eq!(places.len(), block.operations.len());
-        for (operation, place) in block.operations.iter_mut().zip(places) {
-            if operation.loc == ir::Loc::NONE {
-                operation.loc = place;
-            }
-        }
     }
 }
 

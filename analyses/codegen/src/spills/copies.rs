@@ -34,6 +34,13 @@ pub(super) fn join<T: Target>(code: &mut Code<'_, T>) {
     }
 }
 
+/// The same in one block, by what lives at the ends of all.
+pub(super) fn join_in<T: Target>(code: &mut Code<'_, T>, block: usize, live: &Liveness<Location>) {
+    forward(code, block);
+    super::redundant::dead_in(code, block, live);
+    backward(code, block, live);
+}
+
 /// Replaces reads of what a move has written by reads of what it was moved from.
 fn forward<T: Target>(code: &mut Code<'_, T>, block: usize) {
     for at in 0..code.blocks[block].steps.len() {

@@ -84,42 +84,50 @@ fn is_plain<T: Target>(code: &Code<'_, T>, operation: &Operation<T>) -> bool {
 pub(super) fn dead<T: Target>(code: &mut Code<'_, T>) -> bool {
     let mut found = false;
     loop {
-        let live = Liveness::of(code);
+        let live = Liveness::of(&*code);
         let mut any = false;
         for block in 0..code.blocks.len() {
-            if !code.blocks[block].cycles.is_empty() {
-                continue;
+            if code.blocks[block].cycles.is_empty() {
+                any |= dead_in(code, block, &live);
             }
-            let mut gone = EntitySet::<Location>::new();
-            let mut now = live.ends[block].clone();
-            code.walk(block, &mut now, &live.starts, &mut |group, live| {
-                for number in group {
-                    let steps = &code.blocks[block].steps;
-                    let read = match &steps[number] {
-                        Step::Operation(operation) if !is_plain(code, operation) => true,
-                        // Registers that a transfer needs on its way are read by nothing else.
-                        Step::Load { to, .. } | Step::Copy { to, .. } => {
-                            live.contains(&Location::register::<T>(*to))
-                        }
-                        Step::Store { to, .. } => live.contains(&Location::home::<T>(*to)),
-                        Step::Operation(_) => {
-                            let touched = code.touched(steps, number);
-                            touched.writes().any(|location| live.contains(&location))
-                        }
-                    };
-                    if !read {
-                        gone.insert(Location(number as u32));
-                    }
-                }
-            });
-            any |= !gone.is_empty();
-            retain(&mut code.blocks[block], |number| {
-                !gone.contains(&Location(number as u32))
-            });
         }
         found |= any;
         if !any {
             return found;
         }
     }
+}
+
+/// The same in one block.
+pub(super) fn dead_in<T: Target>(
+    code: &mut Code<'_, T>,
+    block: usize,
+    live: &Liveness<Location>,
+) -> bool {
+    let mut gone = EntitySet::<Location>::new();
+    let mut now = live.ends[block].clone();
+    code.walk(block, &mut now, &live.starts, &mut |group, live| {
+        for number in group {
+            let steps = &code.blocks[block].steps;
+            let read = match &steps[number] {
+                Step::Operation(operation) if !is_plain(code, operation) => true,
+                // Registers that a transfer needs on its way are read by nothing else.
+                Step::Load { to, .. } | Step::Copy { to, .. } => {
+                    live.contains(&Location::register::<T>(*to))
+                }
+                Step::Store { to, .. } => live.contains(&Location::home::<T>(*to)),
+                Step::Operation(_) => {
+                    let touched = code.touched(steps, number);
+                    touched.writes().any(|location| live.contains(&location))
+                }
+            };
+            if !read {
+                gone.insert(Location(number as u32));
+            }
+        }
+    });
+    retain(&mut code.blocks[block], |number| {
+        !gone.contains(&Location(number as u32))
+    });
+    !gone.is_empty()
 }

@@ -12,10 +12,13 @@
 
 pub use super::bounds::{CriticalLink, LoopBounds};
 pub use super::loops::{LoopReport, Reason, Remedy, Unpipelined};
+pub use super::obstacles::{Holder, Lengthened, Obstacle, RegisterObstacle};
 pub use super::spilled::{SpillCost, SpilledValue};
 
 use super::code::{Allocation, Function, Operand, Operation};
 use super::frame::Frame;
+use super::machine::Limits;
+use super::obstacles::Finished;
 use super::placed::{self, Placed, cycles};
 use super::print::Printer;
 use super::ways::{Selected, shortest};
@@ -41,6 +44,8 @@ pub struct Options {
     pub pipeline: bool,
     /// Takes away loads and stores of spilled values.
     pub reduce_spills: bool,
+    /// Tells for each spilled value what keeps the registers from holding it.
+    pub explain_spills: bool,
     /// Registers of each file that are left out.
     pub fewer: usize,
     /// Gives shifts by the width or more, which the IR leaves open, the reference interpreter's values.
@@ -54,6 +59,7 @@ impl Default for Options {
         Options {
             pipeline: true,
             reduce_spills: true,
+            explain_spills: false,
             fewer: 0,
             total: false,
             big_endian: true,
@@ -303,10 +309,21 @@ fn lowered(
         function,
         allocation,
         given,
+        reduced,
     } = placed;
     loops::measure(&function, &mut reports, sets);
     let loops = loops::reported(examined, reports, &function, sets);
-    let spills = spilled::spilled(&function, &allocation, &source, sets);
+    let finished = Finished {
+        function: &function,
+        allocation: &allocation,
+        sets,
+        limits: Limits {
+            spills: false,
+            fewer: options.fewer,
+        },
+        reduced,
+    };
+    let spills = spilled::spilled(&finished, &source, options.explain_spills);
     Ok(Lowered {
         name: names[number].clone(),
         internal: source.internal,

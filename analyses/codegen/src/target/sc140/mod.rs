@@ -16,6 +16,7 @@ pub mod layout;
 pub mod listing;
 mod loops;
 pub mod machine;
+mod obstacles;
 pub mod packer;
 mod placed;
 mod print;

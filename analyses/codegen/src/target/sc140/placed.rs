@@ -11,6 +11,7 @@ use super::code::{Allocation, Function, Name, Operand, Operation};
 use super::frame::Frame;
 use super::loops;
 use super::machine::{Limits, locate};
+use super::obstacles::Lengthened;
 use crate::allocate::{self, Decided, Order, Reduction, Traffic};
 use crate::machine::sets::Sets;
 use crate::mir::Block;
@@ -33,6 +34,18 @@ pub(super) struct Placed {
     pub(super) allocation: Allocation,
     /// The transfers that the base asks for.
     pub(super) given: Traffic,
+    pub(super) reduced: Reduced,
+}
+
+/// How far the spills of a function are reduced.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Reduced {
+    /// Nothing was to be taken away.
+    Kept,
+    /// As far as is known to be possible.
+    Fully,
+    /// What would take more away makes something longer.
+    Rejected(Lengthened),
 }
 
 /// Gives registers. `spills`: they do not suffice; `fewer` of each file are left out.
@@ -61,13 +74,25 @@ pub(super) fn place(
     let less = REDUCTIONS
         .into_iter()
         .filter(|_| reduce && given != Traffic::default());
+    let mut reduced = match reduce {
+        true => Reduced::Fully,
+        false => Reduced::Kept,
+    };
     let mut less = less.filter_map(|reduction| {
         let all = std::iter::once(&scanned).chain(&one_by_one);
         let made = all.map(|decided| packed(decided, Some(reduction)));
-        let fitting = made.filter(|made| made.is_no_worse_than(&base));
-        fitting.reduce(Packed::or_shorter)
+        let (fitting, worse): (Vec<Packed>, Vec<Packed>) =
+            made.partition(|made| made.is_no_worse_than(&base));
+        let chosen = fitting.into_iter().reduce(Packed::or_shorter);
+        if let (None, Reduced::Fully) = (&chosen, reduced)
+            && let Some(least) = worse.into_iter().reduce(Packed::or_shorter)
+        {
+            reduced = Reduced::Rejected(least.lengthened(&base));
+        }
+        chosen
     });
     let chosen = less.next();
+    drop(less);
     let Packed {
         function,
         allocation,
@@ -77,6 +102,7 @@ pub(super) fn place(
         function,
         allocation,
         given,
+        reduced,
     })
 }
 
@@ -118,10 +144,39 @@ impl Packed {
                     <= length(&base.function, before, &base.allocation)
             })
     }
+    /// The block that is longest beside a base's, or what is around the blocks.
+    fn lengthened(&self, base: &Packed) -> Lengthened {
+        let blocks = self.function.blocks.iter().zip(&base.function.blocks);
+        let each = blocks.map(|(now, before)| {
+            let [now_length, length] = [(now, self), (before, base)]
+                .map(|(block, of)| length(&of.function, block, &of.allocation));
+            let cycles = now_length.saturating_sub(length);
+            Lengthened {
+                at: first_place(before),
+                cycles,
+            }
+        });
+        let most = each
+            .max_by_key(|found| found.cycles)
+            .filter(|found| found.cycles > 0);
+        let all = [self, base].map(|of| around(&of.function, &of.allocation));
+        most.unwrap_or(Lengthened {
+            at: ir::Loc::NONE,
+            cycles: all[0].saturating_sub(all[1]) as u32,
+        })
+    }
+}
+
+/// The place of the first operation of a block that has one.
+pub(super) fn first_place(block: &Block<Sc140>) -> ir::Loc {
+    let mut places = block.operations.iter().map(|operation| operation.loc);
+    places
+        .find(|&loc| loc != ir::Loc::NONE)
+        .unwrap_or(ir::Loc::NONE)
 }
 
 /// The sets of a block with those that wait behind it.
-fn length(function: &Function, block: &Block<Sc140>, allocation: &Allocation) -> u32 {
+pub(super) fn length(function: &Function, block: &Block<Sc140>, allocation: &Allocation) -> u32 {
     let own = block.cycles.last().map_or(0, |last| last + 1);
     own + waits_for_loop(function, block) + u32::from(ends_late(block, allocation))
 }
@@ -181,7 +236,7 @@ pub(super) fn cycles(function: &Function, allocation: &Allocation) -> f64 {
 }
 
 /// The sets in front of the first block and behind a return.
-fn around(function: &Function, allocation: &Allocation) -> usize {
+pub(super) fn around(function: &Function, allocation: &Allocation) -> usize {
     let frame = Frame::of(function, allocation);
     frame.prologue().len() + frame.epilogue().len() + allocation.arrivals.len()
 }

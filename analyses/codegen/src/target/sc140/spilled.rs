@@ -13,13 +13,14 @@
 use super::code::{Allocation, FrameOffset, Function, Name, Operation};
 use super::loops::block_cycles;
 use super::machine::locate;
+use super::obstacles::{Accesses, Finished, RegisterObstacle, obstacles};
 use crate::machine::sets::Sets;
 use crate::mir::{Block, FrameAddress, SpillCode, Target};
 use crate::origin::{Variables, around};
 use crate::pack::packets;
 use crate::predicate::loops::{Region, natural};
 use ir::{Loc, Variable};
-use isa::sc140::{File, Sc140};
+use isa::sc140::{File, Reg, Sc140};
 use smol_str::SmolStr;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +38,8 @@ pub struct SpilledValue {
     pub loads: Vec<Loc>,
     /// The loops in which it is stored or loaded, innermost first for each access.
     pub loops: Vec<SpillCost>,
+    /// Each register, and what keeps it from holding the value; empty unless it was asked for.
+    pub obstacles: Vec<RegisterObstacle>,
 }
 
 /// The cost of a spilled value in a loop, without what loops inside it take.
@@ -51,7 +54,7 @@ pub struct SpillCost {
 }
 
 /// The place of an access: a block and an operation of it. Block 0 is in front of the first one.
-type At = (usize, usize);
+pub(super) type At = (usize, usize);
 
 /// The accesses of one value.
 #[derive(Default)]
@@ -60,13 +63,19 @@ struct Web {
     loads: Vec<At>,
 }
 
-/// The spilled values of a function that is allocated and packed, in the order of their first accesses.
+/// The spilled values of a function that is allocated and packed, in the order of their first accesses; `explained`: with what
+/// keeps registers from holding them.
 pub(super) fn spilled(
-    function: &Function,
-    allocation: &Allocation,
+    finished: &Finished<'_>,
     source: &ir::Function,
-    sets: &Sets,
+    explained: bool,
 ) -> Vec<SpilledValue> {
+    let Finished {
+        function,
+        allocation,
+        sets,
+        ..
+    } = *finished;
     let found = webs(function, allocation);
     if found.is_empty() {
         return Vec::new();
@@ -104,11 +113,31 @@ pub(super) fn spilled(
         }
     }
     let mut loops = costs.of(&values.iter().map(|(.., web)| web).collect::<Vec<&Web>>());
-    let each = values.iter().enumerate().map(|(at, (held, file, web))| {
+    let names: Vec<Option<SmolStr>> = (values.iter())
+        .map(|(held, ..)| held.and_then(|held| variables.name(held).cloned()))
+        .collect();
+    let mut kept = match explained {
+        true => {
+            let accesses = values
+                .iter()
+                .zip(&names)
+                .map(|((_, file, web), name)| Accesses {
+                    stores: &web.stores,
+                    loads: &web.loads,
+                    file: *file,
+                    name: name.as_ref(),
+                });
+            let accesses: Vec<Accesses<'_>> = accesses.collect();
+            obstacles(finished, &variables, &accesses)
+        }
+        false => vec![Vec::new(); values.len()],
+    };
+    let each = values.iter().enumerate().map(|(at, (_, file, web))| {
         let (stores, loads) = (places(&web.stores), places(&web.loads));
         SpilledValue {
             file: *file,
-            name: held.and_then(|held| variables.name(held).cloned()),
+            name: names[at].clone(),
+            obstacles: std::mem::take(&mut kept[at]),
             definition: stores.first().copied().unwrap_or(Loc::NONE),
             loops: std::mem::take(&mut loops[at]),
             stores: stores.into_iter().filter(|&loc| loc != Loc::NONE).collect(),
@@ -122,6 +151,19 @@ fn operation_at<'f>(function: &'f Function, allocation: &'f Allocation, at: At) 
     match at.0 {
         0 => &allocation.arrivals[at.1],
         block => &function.blocks[block - 1].operations[at.1],
+    }
+}
+
+/// The register that a value of the frame passes through in an access; `true`: it is stored.
+pub(super) fn through(operation: &Operation, allocation: &Allocation) -> Option<(Reg, bool)> {
+    let register = |name: Name| match name {
+        Name::Fixed(register) => register,
+        Name::Virtual(register) => allocation.register(register),
+    };
+    match Sc140::spill_code(operation)? {
+        SpillCode::Store { from, .. } => Some((register(from), true)),
+        SpillCode::Load { to, .. } => Some((register(to), false)),
+        _ => None,
     }
 }
 
@@ -218,12 +260,10 @@ fn file(function: &Function, allocation: &Allocation, web: &Web) -> File {
         Name::Virtual(register) => allocation.register(register),
     };
     for &at in web.stores.iter().chain(&web.loads) {
-        let (name, stores) = match Sc140::spill_code(operation_at(function, allocation, at)) {
-            Some(SpillCode::Store { from, .. }) => (from, true),
-            Some(SpillCode::Load { to, .. }) => (to, false),
-            _ => continue,
+        let operation = operation_at(function, allocation, at);
+        let Some((own, stores)) = through(operation, allocation) else {
+            continue;
         };
-        let own = register(name);
         let Some(block) = at.0.checked_sub(1).filter(|_| stores) else {
             return own.file;
         };
