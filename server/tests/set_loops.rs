@@ -104,6 +104,26 @@ fn the_command_line_says_what_bounds_a_loop_and_what_spills() {
             "{known}"
         );
         assert_eq!(known["loops"][0]["cycles"], own["cycles"]);
+        // Each register is told of once, and of each that holds something what that is.
+        let obstacles = known["obstacles"].as_array().expect("obstacles");
+        let registers = obstacles
+            .iter()
+            .flat_map(|kept| kept["registers"].as_array());
+        let mut registers: Vec<&str> = registers.flatten().filter_map(|it| it.as_str()).collect();
+        registers.sort_unstable();
+        registers.dedup();
+        assert_eq!(registers.len(), 32, "{known}");
+        for kept in obstacles {
+            let taken = kept["kind"]
+                .as_str()
+                .is_some_and(|kind| kind.starts_with("taken"));
+            let values = kept["values"].as_array();
+            assert_eq!(
+                taken,
+                values.is_some_and(|values| !values.is_empty()),
+                "{kept}"
+            );
+        }
     }
     // The names that the text gives are those of the source.
     let told = text(&lockstep(&[
@@ -193,6 +213,18 @@ fn the_editor_shows_intervals_spills_and_reasons() {
             && story.markdown.contains("in the loop of line 13"),
         "{}",
         story.markdown
+    );
+    // Its registers, with the variables that are in them.
+    let (_, registers) = story
+        .markdown
+        .split_once("The registers while it waits:\n\n")
+        .expect("a list");
+    let taken = registers
+        .lines()
+        .find(|line| line.contains("all the while"));
+    assert!(
+        taken.is_some_and(|line| line.starts_with("- ") && line.contains(" hold `")),
+        "{registers}"
     );
 }
 

@@ -5,8 +5,10 @@ use crate::db::{self, Database, File};
 use crate::documents::line_column;
 use crate::program;
 use crate::views::set_loops::{self, Row, SpillInLoop, advice, recurrence_links, resource};
+use crate::views::spilled::obstacles::{Kept, Why};
 use crate::views::spilled::{self, Spilled};
 use crate::views::text::counted;
+use codegen::isa::sc140::Reg;
 use serde_json::{Value, json};
 use std::io::Write;
 use syntax::Span;
@@ -20,7 +22,6 @@ pub(super) fn loops(
     let path = args.file.display();
     let name = args.item.as_deref();
     let rows = set_loops::rows(db, file, name);
-    let values = spilled::rows(db, file, name);
     let mut out = std::io::stdout().lock();
     match args.format {
         DataFormat::Json => {
@@ -29,7 +30,7 @@ pub(super) fn loops(
                 "version": 1,
                 "processor": processor,
                 "loops": loops,
-                "spills": spills(db, file, &values),
+                "spills": spills(db, file, &spilled::explained(db, file, name)),
             });
             writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         }
@@ -42,6 +43,7 @@ pub(super) fn loops(
                     writeln!(out, "    {text}")?;
                 }
             }
+            let values = spilled::rows(db, file, name);
             for value in values.iter().filter(|value| value.loops.is_empty()) {
                 let at = value.definition.or(value.loads.first().copied());
                 let (line, column) = at.map_or((1, 1), |span| place(db, file, span));
@@ -190,7 +192,35 @@ fn spills(db: &Database, file: File, values: &[Spilled]) -> Vec<Value> {
             "stores": lines(&value.stores),
             "loads": lines(&value.loads),
             "loops": loops.collect::<Vec<Value>>(),
+            "obstacles": value.obstacles.iter().map(|kept| obstacle(db, file, kept)).collect::<Vec<Value>>(),
         })
     });
     each.collect()
+}
+
+/// What keeps some registers from a value, as data.
+fn obstacle(db: &Database, file: File, kept: &Kept) -> Value {
+    let line = |span: Option<Span>| span.map(|span| place(db, file, span).0);
+    let registers: Vec<String> = kept.registers.iter().map(Reg::to_string).collect();
+    let mut out = json!({ "registers": registers, "kind": kept.kind(), "free": kept.is_free() });
+    match &kept.why {
+        Why::Taken { by, .. } => {
+            let values = by.iter().map(|held| {
+                json!({
+                    "name": held.name.as_deref(),
+                    "line": line(held.definition),
+                    "in_memory": held.passes,
+                })
+            });
+            out["values"] = values.collect();
+        }
+        Why::Call(at) => out["line"] = line(*at).into(),
+        Why::Saving(cycles) => out["cycles"] = (*cycles).into(),
+        Why::Longer { at, cycles, .. } => {
+            out["line"] = line(*at).into();
+            out["cycles"] = (*cycles).into();
+        }
+        Why::LeftOut | Why::Kept | Why::Open => {}
+    }
+    out
 }

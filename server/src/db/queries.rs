@@ -358,6 +358,12 @@ pub fn item_sets<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemSets>>
     derive::sets::item_sets(db, item).map(Arc::new)
 }
 
+/// Returns those reports with what keeps each register from the values in memory. Asked for only when somebody looks.
+#[salsa::tracked]
+pub fn explained_sets<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemSets>> {
+    derive::sets::explained(db, item).map(Arc::new)
+}
+
 /// A projection: whether a product and a sum may be one operation, which a line of the text forbids.
 #[salsa::tracked]
 pub fn contracts(db: &dyn Db, file: File) -> bool {

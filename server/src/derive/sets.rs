@@ -9,7 +9,7 @@ use crate::program::{self, Language, own_items};
 use codegen::machine::Table;
 use codegen::refusal::{Refusal, Refused};
 use codegen::target::sc140::emit::{
-    Emitted, LoopReport, Options, Reason, SpillCost, SpilledValue, Unpipelined, emit,
+    Emitted, LoopReport, Obstacle, Options, Reason, SpillCost, SpilledValue, Unpipelined, emit,
 };
 use ir::{Function, Loc, VariableKind};
 use smol_str::SmolStr;
@@ -42,6 +42,11 @@ pub struct SetEmission {
 
 /// The code of an item of C; of others none.
 pub fn emission(db: &dyn Db, item: Item<'_>) -> Option<SetEmission> {
+    emission_with(db, item, &Options::default())
+}
+
+/// That code, made in another way.
+fn emission_with(db: &dyn Db, item: Item<'_>, options: &Options) -> Option<SetEmission> {
     let table = processor(db, item.main(db))?;
     let module = &db::lowered(db, item).first()?.module;
     if module.functions.first()?.layout.is_empty() {
@@ -49,7 +54,7 @@ pub fn emission(db: &dyn Db, item: Item<'_>) -> Option<SetEmission> {
     }
     Some(SetEmission {
         processor: table.name.clone(),
-        code: emit(module, table.sets()?, &Options::default()),
+        code: emit(module, table.sets()?, options),
     })
 }
 
@@ -82,6 +87,8 @@ pub struct SpillRow {
     pub loads: Vec<ItemPlaced>,
     /// The heads of the loops of `value.loops`.
     pub heads: Vec<ItemPlaced>,
+    /// For each of `value.obstacles` its own place, and those of the values that the register holds.
+    pub obstacles: Vec<(Option<ItemPlaced>, Vec<ItemPlaced>)>,
 }
 
 /// The reports on an item's code, with places relative to items.
@@ -97,7 +104,23 @@ pub struct ItemSets {
 
 /// The reports on an item of C; of others none.
 pub fn item_sets(db: &dyn Db, item: Item<'_>) -> Option<ItemSets> {
-    let made = db::set_emission(db, item).as_ref()?;
+    reports(db, item, db::set_emission(db, item).as_ref()?)
+}
+
+/// The reports on an item of C with what keeps each register from the values in memory; where none is there, as they are.
+pub fn explained(db: &dyn Db, item: Item<'_>) -> Option<ItemSets> {
+    let plain = db::item_sets(db, item).as_deref()?;
+    if plain.spills.is_empty() {
+        return Some(plain.clone());
+    }
+    let options = Options {
+        explain_spills: true,
+        ..Options::default()
+    };
+    reports(db, item, &emission_with(db, item, &options)?)
+}
+
+fn reports(db: &dyn Db, item: Item<'_>, made: &SetEmission) -> Option<ItemSets> {
     let function = db::lowered(db, item).first()?.module.functions.first()?;
     let mut out = ItemSets {
         function: function.name.clone(),
@@ -170,6 +193,23 @@ fn spill_row(function: &Function, value: &SpilledValue) -> SpillRow {
         stores: value.stores.iter().map(placed).collect(),
         loads: value.loads.iter().map(placed).collect(),
         heads: value.loops.iter().map(|cost| placed(&cost.head)).collect(),
+        obstacles: value
+            .obstacles
+            .iter()
+            .map(|found| match &found.obstacle {
+                Obstacle::Taken(by) | Obstacle::TakenInPart(by) => (
+                    None,
+                    by.iter().map(|holder| placed(&holder.definition)).collect(),
+                ),
+                Obstacle::Call(loc) => (Some(placed(loc)), Vec::new()),
+                Obstacle::Longer(longer) | Obstacle::Whole(longer) => {
+                    (Some(placed(&longer.at)), Vec::new())
+                }
+                Obstacle::LeftOut | Obstacle::Saving { .. } | Obstacle::Kept | Obstacle::Open => {
+                    (None, Vec::new())
+                }
+            })
+            .collect(),
         value: value.clone(),
     }
 }

@@ -8,6 +8,8 @@
 //! Costs are the cycles that the loop's sets would not take without the accesses, an estimate; an access that fits beside others
 //! costs none.
 
+pub mod obstacles;
+
 use super::model::{Category, Hint, Hover, Note};
 use super::text::counted;
 use crate::config::Level;
@@ -16,6 +18,7 @@ use crate::derive::sets::{ItemSets, SpillRow, of_file};
 use crate::program::{self, item_at};
 use codegen::isa::sc140::File as Registers;
 use facts::Code;
+use obstacles::Kept;
 use smol_str::SmolStr;
 use syntax::Span;
 
@@ -30,6 +33,8 @@ pub struct Spilled {
     pub loads: Vec<Span>,
     /// The loops that access it: head, cycles an iteration, stores and loads.
     pub loops: Vec<(Option<Span>, u32, u32, u32)>,
+    /// The registers that it does not have, by what keeps them from it; empty unless that was asked for.
+    pub obstacles: Vec<Kept>,
 }
 
 impl Spilled {
@@ -46,6 +51,7 @@ impl Spilled {
             loops: loops
                 .map(|(head, cost)| (place(head), cost.cycles, cost.stores, cost.loads))
                 .collect(),
+            obstacles: obstacles::of(row, &place),
         }
     }
 
@@ -82,6 +88,16 @@ pub fn rows(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Spilled> {
     let found = of_file(db, file, name).into_iter();
     found
         .flat_map(|(_, item, found)| of_item(db, file, item, found))
+        .collect()
+}
+
+/// The same with what keeps each register from them.
+pub fn explained(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Spilled> {
+    let found = of_file(db, file, name).into_iter();
+    let found =
+        found.filter_map(|(_, item, _)| Some((item, db::explained_sets(db, item).as_deref()?)));
+    found
+        .flat_map(|(item, found)| of_item(db, file, item, found))
         .collect()
 }
 
@@ -129,9 +145,10 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     let word = word_at(text, offset)?;
     let named = text.get(word.start as usize..word.end as usize)?;
     let values = of_item(db, file, item, found);
-    let own = values
-        .iter()
-        .find(|one| one.variable.as_deref() == Some(named))?;
+    let is_it = |value: &&Spilled| value.variable.as_deref() == Some(named);
+    values.iter().find(is_it)?;
+    let explained = of_item(db, file, item, db::explained_sets(db, item).as_deref()?);
+    let own = explained.iter().find(is_it)?;
     Some(Hover {
         span: word,
         markdown: markdown(db, file, own),
@@ -191,6 +208,15 @@ fn markdown(db: &dyn Db, file: File, own: &Spilled) -> String {
         let loads = counted(*loads as usize, "load", "loads");
         let accesses: Vec<String> = stores.into_iter().chain(loads).collect();
         out += &format!("\n\nin the loop{line}: {}, {told}", accesses.join(" and "));
+    }
+    let line = |span: Span| db::line_index(db, file).line_column(span.start).0 + 1;
+    let kept = own
+        .obstacles
+        .iter()
+        .map(|kept| format!("\n- {}", kept.sentence(&line)));
+    let kept: String = kept.collect();
+    if !kept.is_empty() {
+        out += &format!("\n\nThe registers while it waits:\n{kept}");
     }
     out
 }
