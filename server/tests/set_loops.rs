@@ -351,3 +351,73 @@ fn a_loop_is_shown_on_three_machines_that_do_not_compare() {
     assert!(at_head(&["--target", "sc140"], "5:6") && at_head(&[], "5:6"));
     assert!(!at_head(&["--target", "sc140"], "4:6"));
 }
+
+#[test]
+fn spills_before_and_after_reduction_are_compared_where_they_differ() {
+    let place = Place::new("reduced-spills");
+    let file = place.file("k.c", TEXT);
+    let offered = |at: &str| {
+        let all = json(&lockstep(&[
+            "actions", &file, "--target", "sc140", "--at", at, "--format", "json",
+        ]));
+        let actions = all["actions"].as_array().expect("actions").clone();
+        let mut own = actions
+            .into_iter()
+            .filter(|one| one["id"] == "reduce-spills");
+        own.next()
+            .map(|own| own["title"].as_str().expect("a title").to_owned())
+    };
+    // Nothing spills in it.
+    assert_eq!(offered("3:8"), None);
+    let title = offered("11:6").expect("an action on the head");
+    // `30 to 12 loads`: fewer, as the figures in front of a unit say.
+    let figures = |unit: &str| {
+        let part = title
+            .split([':', ','])
+            .find(|part| part.contains(unit))
+            .expect(unit);
+        let numbers = part.split(' ').filter_map(|word| word.parse::<u32>().ok());
+        let numbers: Vec<u32> = numbers.collect();
+        (numbers[0], numbers[numbers.len() - 1])
+    };
+    let (before, after) = figures("loads");
+    assert!(after < before, "{title}");
+    let (before, after) = figures("cycles");
+    assert!(after <= before, "{title}");
+    let diff = text(&lockstep(&[
+        "apply",
+        "reduce-spills",
+        &file,
+        "--target",
+        "sc140",
+        "--at",
+        "11:6",
+    ]));
+    let count = |sign: char| {
+        let lines = diff.lines().filter(|line| line.starts_with(sign));
+        lines.filter(|line| line.contains("(sp-")).count()
+    };
+    assert!(
+        count('-') > count('+') && diff.contains("many: spills reduced"),
+        "{diff}"
+    );
+    // What is shown is what is emitted.
+    let kept = text(&lockstep(&[
+        "emit",
+        &file,
+        "--target",
+        "sc140",
+        "--item",
+        "many",
+        "--pipeline",
+        "--keep-spills",
+    ]));
+    let stored = |line: &&str| line.contains("move.l") && line.trim_end().ends_with(')');
+    assert_eq!(
+        kept.lines()
+            .filter(stored)
+            .filter(|line| line.contains(",(sp-"))
+            .count() as u32,
+        figures("stores").0
+    );
+}

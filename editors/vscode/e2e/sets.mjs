@@ -1,4 +1,5 @@
-// C on a processor that issues execution sets: lenses, spills, the table of a loop, the code beside the source, three machines.
+// C on a processor that issues execution sets: lenses, spills, the table of a loop, the code beside the source, three machines, spills before and
+// after they are reduced.
 import fs from "node:fs";
 import path from "node:path";
 
@@ -60,6 +61,17 @@ export async function sets({ page, workspace, open, reopen, line, editor, box, r
   await shot("28-sets-hover");
   await page.mouse.move(900, 880);
   await page.keyboard.press("Escape");
+  const spill = editor.locator(".view-line").filter({ hasText: /\w+\sspills:\s\d+/ }).first();
+  const spilled = /(\w+)\sspills:/.exec(await spill.innerText())[1];
+  const definition = await box(spill, `${spilled} =`);
+  await retry(
+    () => page.mouse.move(definition.x - 6, definition.y, { steps: 4 }),
+    () => hover.filter({ hasText: "The registers while it waits" }).first().waitFor({ timeout: 3000 }),
+  );
+  must(true, "a variable that spills says what is in the registers meanwhile");
+  await shot("34-spill-hover");
+  await page.mouse.move(900, 880);
+  await page.keyboard.press("Escape");
   await reopen("taps.c", "light", () => lens(/address\sunits/));
   await shot("29-sets-light");
   await reopen("taps.c", "dark", () => lens(/address\sunits/));
@@ -108,4 +120,19 @@ export async function sets({ page, workspace, open, reopen, line, editor, box, r
   await report.locator("table.kernel").first().scrollIntoViewIfNeeded({ timeout: 5000 });
   await page.waitForTimeout(800);
   await shot("33-sets-report");
+  const compare = page.locator(".action-widget .monaco-list-row", { hasText: "Compare spills before and after reduction" }).first();
+  await open("taps.c");
+  await retry(
+    async () => {
+      await press("int blend(", "blend");
+      await page.keyboard.press("Control+.");
+    },
+    () => compare.waitFor({ timeout: 4000 }),
+  );
+  await compare.click();
+  await page.locator(".tab").filter({ hasText: /blend: spills as allocated/ }).first().waitFor({ timeout: 15000 });
+  await page.locator(".diff-editor .view-line").filter({ hasText: /\(sp-\d+\)/ }).first().waitFor({ timeout: 15000 });
+  must(true, "the code before and after its spills are reduced stands side by side");
+  await page.waitForTimeout(1200);
+  await shot("35-spills-reduced");
 }

@@ -1,5 +1,6 @@
 // What an action would do, before it does: the difference in the source when it is chosen, with the predicted saving; “Compare
-// Code”: the difference in the function's code; of C what an action made of it, once it is applied.
+// Code”: the difference in the function's code; of C what an action made of it, once it is applied, and what reducing its spills
+// changes.
 import * as vscode from "vscode";
 import type { LanguageClient, WorkspaceEdit } from "vscode-languageclient/node";
 
@@ -30,6 +31,12 @@ interface Change {
   title: string;
   name: string;
   before: Code;
+}
+
+/** The place of a function; without one, that of the cursor. */
+interface Place {
+  uri: string;
+  position: { line: number; character: number };
 }
 
 /** A rewrite that was chosen, and how the server finds it again. */
@@ -67,6 +74,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.commands.registerCommand("lockstep.compareCode", () => this.compare()),
+      vscode.commands.registerCommand("lockstep.showSpills", (place?: Place) => this.spills(place)),
       vscode.commands.registerCommand(PREVIEW, (chosen: Chosen) => this.preview(chosen)),
     );
   }
@@ -102,6 +110,25 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     const after = this.put("after", preview.item, preview.after);
     const title = `${preview.item}: code before ↔ after “${preview.title}”`;
     await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: false });
+  }
+
+  /** The code of a function of C with the spills that the allocator asks for, beside that with those reduced. */
+  private async spills(chosen?: Place): Promise<void> {
+    const client = this.client();
+    const editor = vscode.window.activeTextEditor;
+    if (client === undefined) return;
+    const here = (): Place | undefined =>
+      editor && { uri: client.code2ProtocolConverter.asUri(editor.document.uri), position: client.code2ProtocolConverter.asPosition(editor.selection.active) };
+    const place = chosen ?? here();
+    if (place === undefined) return;
+    const found = await client.sendRequest<Preview | null>("lockstep/spills", { textDocument: { uri: place.uri }, position: place.position });
+    if (found === null) {
+      void vscode.window.showInformationMessage("Lockstep: reducing spills changes nothing in a function of C here.");
+      return;
+    }
+    const before = this.put("spills-kept", found.item, found.before);
+    const after = this.put("spills-reduced", found.item, found.after);
+    await vscode.commands.executeCommand("vscode.diff", before, after, `${found.item}: spills as allocated ↔ reduced, ${found.title}`, { preview: false });
   }
 
   /** Rewrites are shown as a difference, with what they are predicted to bring, before anything is written. */
@@ -195,7 +222,8 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
   }
 
   private put(side: string, item: string, code: Code | null): vscode.Uri {
-    const ending = code?.target.startsWith("ia64") ? "ia64.s" : "ptx";
+    const gpu = code === null || code.target.startsWith("sm_");
+    const ending = gpu ? "ptx" : code.target.startsWith("ia64") ? "ia64.s" : "sc140.asm";
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${side}/${item}.${ending}` });
     const text = code === null ? "// There is no code.\n" : code.refused === null ? code.text : `// No code: ${code.refused}.\n`;
     this.texts.set(uri.path, text);

@@ -92,6 +92,12 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
             std::io::stdout().lock().write_all(page.as_bytes())?;
             return Ok(0);
         }
+        Doing::Spills => {
+            let change = crate::views::spilled::reduced::change(&db, file, offset);
+            let change = change.ok_or_else(|| CliError::Usage("nothing spills here".into()))?;
+            write!(std::io::stdout().lock(), "{}", change.unified())?;
+            return Ok(0);
+        }
         Doing::Refused { reason } => return Err(CliError::Usage(format!("refused: {reason}"))),
         Doing::Baseline { fingerprint } => {
             let Some(path) = &file.settings(&db).view(&db).baseline else {

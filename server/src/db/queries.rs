@@ -358,6 +358,12 @@ pub fn item_sets<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemSets>>
     derive::sets::item_sets(db, item).map(Arc::new)
 }
 
+/// That code with the spills that the allocator asks for, where it differs. Asked for only when somebody looks.
+#[salsa::tracked(lru = 8)]
+pub fn kept_emission<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<SetEmission> {
+    derive::sets::kept_emission(db, item)
+}
+
 /// Returns those reports with what keeps each register from the values in memory. Asked for only when somebody looks.
 #[salsa::tracked]
 pub fn explained_sets<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemSets>> {

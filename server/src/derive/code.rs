@@ -4,7 +4,7 @@
 //! PTX for `sm_NN` by our own lowering: an estimate of a compiler's output, not that output; the result of
 //! `ptxas` for it is `ptxas`'s own. A `.ptx` file is its own code.
 
-mod sets;
+pub mod sets;
 
 use super::budget::Budget;
 use super::costs::{Costs, Fit, of_function};

@@ -120,6 +120,43 @@ pub fn explained(db: &dyn Db, item: Item<'_>) -> Option<ItemSets> {
     reports(db, item, &emission_with(db, item, &options)?)
 }
 
+/// The loads and stores of spilled values in a function's text, and the sets of an execution, by estimated executions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Spending {
+    pub loads: u32,
+    pub stores: u32,
+    pub cycles: f64,
+}
+
+/// The code of an item of C with the spills that the allocator asks for, where reducing them makes a difference.
+pub fn kept_emission(db: &dyn Db, item: Item<'_>) -> Option<SetEmission> {
+    let made = db::set_emission(db, item).as_ref()?.code.as_ref().ok()?;
+    let [given, left] = made.functions.first()?.transfers;
+    if given == left {
+        return None;
+    }
+    let options = Options {
+        reduce_spills: false,
+        ..Options::default()
+    };
+    emission_with(db, item, &options)
+}
+
+/// What spills take of an item before and after they are reduced, where that makes a difference.
+pub fn spending(db: &dyn Db, item: Item<'_>) -> Option<[Spending; 2]> {
+    let [kept, reduced] = [db::kept_emission(db, item), db::set_emission(db, item)];
+    let of = |emission: &Option<SetEmission>| {
+        let report = emission.as_ref()?.code.as_ref().ok()?.functions.first()?;
+        let [_, left] = report.transfers;
+        Some(Spending {
+            loads: left.loads,
+            stores: left.stores,
+            cycles: report.cycles,
+        })
+    };
+    Some([of(kept)?, of(reduced)?])
+}
+
 fn reports(db: &dyn Db, item: Item<'_>, made: &SetEmission) -> Option<ItemSets> {
     let function = db::lowered(db, item).first()?.module.functions.first()?;
     let mut out = ItemSets {

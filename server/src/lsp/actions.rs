@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::capabilities::ClientFeatures;
-use super::commands::{ADD_TO_BASELINE, MACHINES};
+use super::commands::{ADD_TO_BASELINE, MACHINES, SPILLS};
 use super::convert::{self, Text};
 use super::event::Snapshot;
 use super::question::locked;
@@ -109,10 +109,12 @@ pub(super) fn code_action(
                 arguments: Some(vec![json!({ "path": path, "entry": entry })]),
             });
         }
-        Doing::Machines => {
-            let command = match features.has_views {
-                true => "lockstep.showMachines",
-                false => MACHINES,
+        Doing::Machines | Doing::Spills => {
+            let command = match (&action.what, features.has_views) {
+                (Doing::Spills, true) => "lockstep.showSpills",
+                (Doing::Spills, false) => SPILLS,
+                (_, true) => "lockstep.showMachines",
+                (_, false) => MACHINES,
             };
             out.command = Some(Command {
                 title: action.title.clone(),

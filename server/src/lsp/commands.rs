@@ -15,13 +15,15 @@ pub(super) const REPORT: &str = "lockstep.report";
 pub(super) const CODE: &str = "lockstep.code";
 /// `lockstep.machines { uri, position }`: opens the page of a C loop on three machines.
 pub(super) const MACHINES: &str = "lockstep.machines";
+/// `lockstep.spills { uri, position }`: opens what reducing the spills of a C function changes in its code.
+pub(super) const SPILLS: &str = "lockstep.spills";
 /// `lockstep.page { code }`: opens the page of a diagnostic.
 pub(super) const PAGE: &str = "lockstep.page";
 
 /// The commands that open a page.
-pub(super) const PAGES: [&str; 4] = [REPORT, CODE, MACHINES, PAGE];
+pub(super) const PAGES: [&str; 5] = [REPORT, CODE, MACHINES, SPILLS, PAGE];
 /// All of them.
-pub(super) const ALL: [&str; 8] = [
+pub(super) const ALL: [&str; 9] = [
     ADD_TO_BASELINE,
     PROFILE,
     IMPORT,
@@ -29,5 +31,6 @@ pub(super) const ALL: [&str; 8] = [
     REPORT,
     CODE,
     MACHINES,
+    SPILLS,
     PAGE,
 ];

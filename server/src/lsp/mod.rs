@@ -49,6 +49,7 @@ pub fn serve(
         .custom_method("lockstep/code", backend::Backend::code)
         .custom_method("lockstep/report", backend::Backend::report)
         .custom_method("lockstep/machines", backend::Backend::machines)
+        .custom_method("lockstep/spills", backend::Backend::spills)
         .custom_method("lockstep/describe", backend::Backend::describe)
         .custom_method("lockstep/preview", backend::Backend::preview)
         .custom_method(

@@ -3,7 +3,7 @@
 //! folder of temporary files and have the client open it, or say where it lies.
 
 use super::backend::Backend;
-use super::commands::{CODE, MACHINES, PAGE};
+use super::commands::{CODE, MACHINES, PAGE, SPILLS};
 use super::convert::Text;
 use crate::db::{self, Copy};
 use crate::derive;
@@ -12,6 +12,7 @@ use crate::host;
 use crate::profile::make::inputs_of;
 use crate::views;
 use crate::views::page;
+use crate::views::spilled::reduced::SpillChange;
 use serde_json::{Value, json};
 use std::path::Path;
 use tower_lsp::Client;
@@ -57,6 +58,31 @@ impl Backend {
     pub(super) async fn machines(&self, params: MachinesParams) -> Result<Option<String>> {
         self.on_machines(params.text_document.uri, params.position)
             .await
+    }
+
+    /// `lockstep/spills { textDocument, position }`: the code of the C function there before and after its spills are reduced,
+    /// where that differs.
+    pub(super) async fn spills(&self, params: MachinesParams) -> Result<Option<Value>> {
+        let found = self.on_spills(params.text_document.uri, params.position);
+        let found = found.await?.map(|change| {
+            let code =
+                |text: &str| json!({ "text": text, "refused": null, "target": change.target });
+            json!({
+                "item": change.function.as_str(),
+                "title": change.difference,
+                "before": code(&change.before),
+                "after": code(&change.after),
+            })
+        });
+        Ok(found)
+    }
+
+    async fn on_spills(&self, uri: Uri, position: Position) -> Result<Option<SpillChange>> {
+        let found = self.ask(uri, move |db, file, snapshot| {
+            let text = Text::of(db, file, snapshot.encoding);
+            views::spilled::reduced::change(db, file, text.offset(position))
+        });
+        Ok(found.await?.flatten())
     }
 
     async fn on_machines(&self, uri: Uri, position: Position) -> Result<Option<String>> {
@@ -136,6 +162,17 @@ impl Backend {
                     return Ok(None);
                 };
                 ("machines.md".to_owned(), text)
+            }
+            SPILLS => {
+                let uri = wanted.uri.ok_or_else(|| missing("uri"))?;
+                let position = wanted.position.ok_or_else(|| missing("position"))?;
+                let Some(change) = self.on_spills(uri, position).await? else {
+                    return Ok(None);
+                };
+                (
+                    format!("{}.spills.diff", plain(&change.function)),
+                    change.unified(),
+                )
             }
             _ => {
                 let uri = wanted.uri.ok_or_else(|| missing("uri"))?;

@@ -127,6 +127,8 @@ pub enum Doing {
     },
     /// A page about the place is opened.
     Machines,
+    /// The code of the function there is shown before and after its spills are reduced.
+    Spills,
     Refused {
         reason: String,
     },

@@ -9,6 +9,7 @@
 //! costs none.
 
 pub mod obstacles;
+pub mod reduced;
 
 use super::model::{Category, Hint, Hover, Note};
 use super::text::counted;

@@ -66,6 +66,19 @@ pub(super) fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> 
     Some(shown)
 }
 
+/// The code of an item as it is shown, with the spills that the allocator asks for and with those reduced; `None`: both are
+/// the same.
+pub fn both(db: &dyn Db, file: File, item: Item<'_>) -> Option<[String; 2]> {
+    let table = crate::derive::sets::processor(db, file)?;
+    let capacity = Capacity::of(table.sets()?);
+    let [kept, reduced] = [db::kept_emission(db, item), db::set_emission(db, item)];
+    let shown = |emission: &Option<crate::derive::sets::SetEmission>| {
+        let emitted = emission.as_ref()?.code.as_ref().ok()?;
+        Some(format!("{LEGEND}\n{}", with_sets(emitted, &capacity)))
+    };
+    Some([shown(kept)?, shown(reduced)?])
+}
+
 /// Assembly with the contents of each set behind its first line.
 fn with_sets(emitted: &Emitted, capacity: &Capacity) -> String {
     let document = syntax::sc140::parse(&emitted.text);
