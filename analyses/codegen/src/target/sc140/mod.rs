@@ -23,6 +23,7 @@ mod print;
 pub mod read;
 pub mod repack;
 mod select;
+pub mod slots;
 pub mod spilled;
 mod symbols;
 mod ways;
