@@ -306,3 +306,38 @@ fn pieces_are_re_packed_from_the_command_line() {
         errors(&refused)
     );
 }
+
+#[test]
+fn accesses_of_the_stack_are_spared_from_the_command_line() {
+    let place = Place::new("sets-spills");
+    let code = "    GLOBAL _f\n_f\n    adda     #8,sp\n    move.l   (r0),d0\n    move.l   d0,(sp-8)  ; kept\n    move.l   (sp-8),d1\n    add      d0,d1,d0\n    suba     #8,sp\n    rts      ; back\n_g\n    rts\n";
+    let file = place.file("spill.sc140.asm", code);
+    for at in ["2:1", "6:5"] {
+        let actions = text(&lockstep(&["actions", &file, "--at", at]));
+        assert!(
+            actions.contains("Reduce spills of `_f`: 1 to 0 loads, 1 to 0 stores, 7 to "),
+            "{actions}"
+        );
+    }
+    let written = text(&lockstep(&["apply", "reduce-spills", &file, "--at", "6:5"]));
+    assert!(
+        !written.contains("(sp-8)") && written.contains("tfr      d0,d1"),
+        "{written}"
+    );
+    assert!(
+        written.contains("; back\n") && written.ends_with("_g\n    rts\n"),
+        "{written}"
+    );
+    let taken = code.replace("suba     #8,sp", "tfra     sp,r1\n    suba     #8,sp");
+    let taken = place.file("taken.sc140.asm", taken);
+    let refused = lockstep(&["apply", "reduce-spills", &taken, "--at", "6:5"]);
+    assert!(
+        errors(&refused).contains("the address of the stack is taken")
+            && errors(&refused).contains("(line 8)"),
+        "{}",
+        errors(&refused)
+    );
+    // Nothing of it is on the stack.
+    let none = lockstep(&["apply", "reduce-spills", &file, "--at", "11:5"]);
+    assert!(!errors(&none).is_empty() && !none.status.success());
+}

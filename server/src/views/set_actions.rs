@@ -1,12 +1,16 @@
-//! Pieces of assembly in fewer execution sets, as actions: the one at a place, and all of a file.
+//! Pieces of assembly in fewer execution sets, as actions: the one at a place, and all of a file; the function at a place with
+//! fewer loads from the stack and stores there.
 
 use super::model::{Action, Doing};
 use crate::db::{self, Db, File};
+use crate::derive::repacked::reduced_at;
 use codegen::target::sc140::repack::{KeptReason, Outcome};
+use codegen::target::sc140::slots::SlotOutcome;
 use syntax::Span;
 
 const PIECE: &str = "re-pack";
 const FILE: &str = "re-pack-file";
+const SPILLS: &str = "reduce-spills";
 
 /// Re-packing of the piece at a place and of the whole file.
 pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
@@ -47,6 +51,7 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         }
         out.push(action);
     }
+    out.extend(spills(db, file, range));
     let mut edits = Vec::new();
     let (mut sets, mut words) = ((0, 0), (0, 0));
     for piece in pieces {
@@ -70,4 +75,41 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         out.push(action);
     }
     out
+}
+
+/// The function at a place without the accesses of its frame that registers spare.
+fn spills(db: &dyn Db, file: File, range: Span) -> Option<Action> {
+    let found = reduced_at(db, file, range.start)?;
+    let mut action = Action::rewrite(SPILLS, format!("Reduce spills of `{}`", found.name));
+    match found.outcome {
+        SlotOutcome::Reduced {
+            text,
+            before,
+            after,
+        } => {
+            action.title = format!(
+                "Reduce spills of `{}`: {} to {} loads, {} to {} stores, {} to {} sets",
+                found.name,
+                before.loads,
+                after.loads,
+                before.stores,
+                after.stores,
+                before.sets,
+                after.sets
+            );
+            action.effect =
+                "what registers hold is not loaded again, what nothing loads not stored; re-packed"
+                    .to_owned();
+            action.what = Doing::Edit(vec![(found.span, text)]);
+        }
+        SlotOutcome::Kept(reason) => {
+            let line = |span: Span| db::line_index(db, file).line_column(span.start).0 + 1;
+            let at = reason.place().map(|span| format!(" (line {})", line(span)));
+            let reason = format!("{reason}{}", at.unwrap_or_default());
+            action.effect.clone_from(&reason);
+            action.what = Doing::Refused { reason };
+            action.quiet = true;
+        }
+    }
+    Some(action)
 }
