@@ -25,7 +25,7 @@ pub mod refusal;
 pub mod runtime;
 mod select;
 pub mod specialize;
-mod spills;
+pub mod spills;
 pub mod target;
 mod unroll;
 

@@ -137,9 +137,28 @@ impl<T: Target> Decided<T> {
     /// The function with its registers, as it was decided or with less spill code.
     ///
     /// # Panics
-    /// In debug builds, where `check` finds a violation in the function as it was decided.
+    /// In debug builds, where `check` finds a violation in the function as it was decided, or `spills::check` does not show that
+    /// the reduced one does the same.
     #[must_use]
     pub fn written(&self, reduction: Option<Reduction>) -> (Function<T>, Allocation<T>) {
+        let (now, allocation) = self.made(reduction);
+        if cfg!(debug_assertions) {
+            match reduction {
+                None => {
+                    let verdict = check::check(&self.before, &now, &allocation);
+                    assert_eq!(verdict, Ok(()), "{}", now.name);
+                }
+                Some(_) => {
+                    let (plain, places) = self.made(None);
+                    let verdict = spills::check::check((&plain, &places), (&now, &allocation));
+                    assert_eq!(verdict, Ok(()), "{}", now.name);
+                }
+            }
+        }
+        (now, allocation)
+    }
+
+    fn made(&self, reduction: Option<Reduction>) -> (Function<T>, Allocation<T>) {
         let mut code = Code::new(&self.work, &self.places);
         if self.one_by_one {
             transfers(&mut code);
@@ -150,10 +169,6 @@ impl<T: Target> Decided<T> {
         }
         let mut now = self.work.clone();
         let allocation = spills::write(&mut now, code.written(reduction.is_some()));
-        if cfg!(debug_assertions) && reduction.is_none() {
-            let verdict = check::check(&self.before, &now, &allocation);
-            assert_eq!(verdict, Ok(()), "{}", now.name);
-        }
         (now, allocation)
     }
 }

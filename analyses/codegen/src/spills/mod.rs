@@ -11,6 +11,7 @@
 //! Source: Palanciuc, Badea, Ilas, Flamand, *A Spill Code Minimization Technique - Application in the Metrowerks StarCore C
 //! Compiler* (EPIC-1, 2001).
 
+pub mod check;
 pub(crate) mod code;
 mod colour;
 mod copies;
