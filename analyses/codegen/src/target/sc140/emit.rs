@@ -110,7 +110,32 @@ pub struct Line {
 /// # Errors
 /// Everything that has no form, with its place; nothing is emitted then.
 pub fn emit(module: &Module, sets: &Sets, options: &Options) -> Result<Emitted, Vec<Refused>> {
-    let (mut refused, emitted) = emit_items(&[module], sets, options);
+    emit_placed(module, sets, options, &mut |_| None)
+}
+
+/// A function in front of allocation.
+#[derive(Clone, Copy, Debug)]
+pub struct Unplaced<'a> {
+    pub function: &'a Function,
+    pub sets: &'a Sets,
+    /// `spills`: the registers do not suffice.
+    pub limits: Limits,
+}
+
+/// An allocator: the function with its spill code, and the registers of its values; `None`: those that `emit` gives.
+pub type Placer<'p> = dyn FnMut(&Unplaced<'_>) -> Option<(Function, Allocation)> + 'p;
+
+/// The assembly of a verified module whose values get their places otherwise; for comparisons.
+///
+/// # Errors
+/// Those of `emit`.
+pub fn emit_placed(
+    module: &Module,
+    sets: &Sets,
+    options: &Options,
+    placer: &mut Placer<'_>,
+) -> Result<Emitted, Vec<Refused>> {
+    let (mut refused, emitted) = emit_all(&[module], sets, options, placer);
     match refused.pop() {
         Some(reasons) if !reasons.is_empty() => Err(reasons),
         _ => Ok(emitted),
@@ -123,6 +148,15 @@ pub fn emit_items(
     modules: &[&Module],
     sets: &Sets,
     options: &Options,
+) -> (Vec<Vec<Refused>>, Emitted) {
+    emit_all(modules, sets, options, &mut |_| None)
+}
+
+fn emit_all(
+    modules: &[&Module],
+    sets: &Sets,
+    options: &Options,
+    placer: &mut Placer<'_>,
 ) -> (Vec<Vec<Refused>>, Emitted) {
     let (mut module, mut parts) = merge(modules.iter().copied());
     let own = module.functions.len();
@@ -147,7 +181,7 @@ pub fn emit_items(
             let lowered = match function.layout.is_empty() {
                 true => None,
                 false => {
-                    let mut made = lowered(&module, number, &names, sets, options)?;
+                    let mut made = lowered(&module, number, &names, (sets, options), placer)?;
                     made.routine = number >= own;
                     Some(made)
                 }
@@ -291,14 +325,14 @@ fn lowered(
     module: &Module,
     number: usize,
     names: &[SmolStr],
-    sets: &Sets,
-    options: &Options,
+    (sets, options): (&Sets, &Options),
+    placer: &mut Placer<'_>,
 ) -> Result<Lowered, Vec<Refused>> {
     let mut source = module.functions[number].clone();
     crate::prepare::widen(&mut source);
     crate::prepare::prepare(&mut source, false);
     let named = (number, names);
-    let (made, placed) = shortest(module, named, source, (sets, options))?;
+    let (made, placed) = shortest(module, named, source, (sets, options), placer)?;
     let Selected {
         source,
         examined,

@@ -106,6 +106,21 @@ pub(super) fn place(
     })
 }
 
+/// A function whose values have places already, in sets.
+pub(super) fn packed_as(function: Function, allocation: Allocation, sets: &Sets) -> Placed {
+    let Packed {
+        function,
+        allocation,
+        ..
+    } = Packed::new(function, allocation, sets);
+    Placed {
+        function,
+        given: allocation.traffic,
+        allocation,
+        reduced: Reduced::Kept,
+    }
+}
+
 /// A function in sets, and the cycles that it takes by the weights of blocks.
 struct Packed {
     function: Function,

@@ -6,7 +6,7 @@
 //! ```
 
 use super::code::Function;
-use super::emit::{LoopReport, Options, Unpipelined};
+use super::emit::{LoopReport, Options, Placer, Unpipelined, Unplaced};
 use super::machine::Limits;
 use super::placed::{self, Placed, cycles};
 use super::{bounds, counted, loops, select};
@@ -48,14 +48,26 @@ pub(super) fn shortest(
     named: (usize, &[SmolStr]),
     source: ir::Function,
     (sets, options): (&Sets, &Options),
+    placer: &mut Placer<'_>,
 ) -> Result<(Selected, Placed), Vec<Refused>> {
     let ways = |source: &ir::Function, unrolled: &Unrolled| {
         let made = Selected::new(module, named, source.clone(), unrolled, (sets, options))?;
         Ok::<_, Vec<Refused>>(made.overlapped(sets, options))
     };
-    let place = |made: Selected| -> Result<(Selected, Placed), Refusal> {
+    let mut place = |made: Selected| -> Result<(Selected, Placed), Refusal> {
+        let given = placer(&Unplaced {
+            function: &made.function,
+            sets,
+            limits: Limits {
+                spills: made.spills,
+                fewer: options.fewer,
+            },
+        });
         let lacking = (options.fewer, made.spills);
-        let placed = placed::place(&made.function, sets, lacking, options.reduce_spills)?;
+        let placed = match given {
+            Some((function, allocation)) => placed::packed_as(function, allocation, sets),
+            None => placed::place(&made.function, sets, lacking, options.reduce_spills)?,
+        };
         Ok((made, placed))
     };
     let mut found: Vec<(Selected, Placed)> = Vec::new();
