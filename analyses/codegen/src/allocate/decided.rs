@@ -8,7 +8,7 @@
 
 use super::rounds::{self, Homes, Order};
 use super::scan::{self, Choice, Place};
-use super::{Allocation, Reduction, Traffic, check};
+use super::{Allocation, Reduction, Traffic, chaitin, check};
 use crate::mir::function::{Function, Name, Operation, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::{FrameAddress, FrameOffset, SpillCode, SpillSlot, Target};
@@ -125,6 +125,41 @@ impl<T: Target> Decided<T> {
             places: (0..)
                 .map(Virtual)
                 .zip(&fitted.registers)
+                .map(place)
+                .collect(),
+            homes: T::homes(function, processor, limits),
+            before: function.clone(),
+            work,
+            one_by_one: true,
+        })
+    }
+
+    /// Places by Chaitin's colouring, where values that find no register are spilled everywhere: a baseline. `None`: as for
+    /// `one_by_one`.
+    pub fn coloured(
+        function: &Function<T>,
+        processor: &T::Processor,
+        limits: &T::Limits,
+    ) -> Option<Self> {
+        if T::marks(function) || !function.outputs.is_empty() {
+            return None;
+        }
+        let mut work = function.clone();
+        let mut slots = Slots::default();
+        let files = T::files(function, processor, limits);
+        let found = chaitin::colour(&mut work, &files, &mut slots)?;
+        if slots.impossible {
+            return None;
+        }
+        let place = |(value, register): (Virtual, &Option<T::Register>)| match register {
+            _ if found.spilled.contains(&value) => Place::Memory,
+            Some(register) => Place::Register(*register),
+            None => Place::Nowhere,
+        };
+        Some(Decided {
+            places: (0..)
+                .map(Virtual)
+                .zip(&found.registers)
                 .map(place)
                 .collect(),
             homes: T::homes(function, processor, limits),

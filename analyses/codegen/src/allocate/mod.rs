@@ -17,6 +17,7 @@
 //! Conventions and Runtime Architecture Guide*, chapter 5, for the registers that callers and callees
 //! preserve.
 
+mod chaitin;
 pub mod check;
 mod coalesce;
 pub(crate) mod colour;

@@ -248,14 +248,14 @@ fn crowded<T: Target>(
 }
 
 /// Positions at which a register that operations name holds what it is named for.
-struct Named<R> {
-    register: R,
-    start: u32,
-    end: u32,
+pub(super) struct Named<R> {
+    pub(super) register: R,
+    pub(super) start: u32,
+    pub(super) end: u32,
 }
 
 /// Registers that operations name: from a write, or the call that left a result there, to the last read.
-fn named<T: Target>(function: &Function<T>) -> Vec<Named<T::Register>> {
+pub(super) fn named<T: Target>(function: &Function<T>) -> Vec<Named<T::Register>> {
     let mut out: Vec<Named<T::Register>> = Vec::new();
     let mut first = 1u32;
     for block in &function.blocks {
