@@ -1,16 +1,24 @@
 //! Spill code of the SC140 before and after it is reduced, of kernels as codecs have them and of public C: preprocessed files
 //! (`*.i`) of the directory `LOCKSTEP_PUBLIC_C`. Gains as the paper defines them: cycles without the pass less those with it,
 //! by those with it. Cycles are sets by estimated executions of blocks, loads and stores those in the text. Two baselines: values
-//! that find no colour spilled everywhere, as Chaitin does, and Lockstep's allocators before the pass.
+//! that find no colour spilled everywhere, as Chaitin does, and Lockstep's allocators before the pass. What is left is compared
+//! with the fewest loads and stores that an exhaustive search finds.
 #![allow(clippy::disallowed_methods)]
+
+#[path = "sc140_spills/exact.rs"]
+mod exact;
 
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
+use isa::sc140::Sc140;
 use lockstep_codegen::allocate::Decided;
+use lockstep_codegen::allocate::Reduction;
 use lockstep_codegen::machine;
+use lockstep_codegen::mir::Target;
 use lockstep_codegen::target::sc140::emit::{Obstacle, Options, Report, emit, emit_placed};
 use lockstep_codegen::target::sc140::machine::Limits;
-use std::collections::BTreeSet;
+use oracle::random::c::fractions;
+use std::collections::{BTreeMap, BTreeSet};
 use syntax::c_family::{Dialect, parse_text};
 
 /// The reports of a function.
@@ -251,4 +259,107 @@ fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
         }
     }
     assert!(free > 10 && missed <= 1, "{free} {missed}");
+}
+
+/// The reduction that is compared with the fewest.
+const REDUCTION: Reduction = Reduction::AnyClass;
+
+fn setting(name: &str, default: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Functions whose spills were searched exhaustively, and how much of what is possible was done.
+#[derive(Default)]
+struct Reached {
+    functions: u32,
+    reached: u32,
+    undecided: u32,
+    /// Loads and stores as allocated, as left, and the fewest.
+    transfers: [u32; 3],
+    /// Functions by transfers above the fewest.
+    above: BTreeMap<u32, u32>,
+}
+
+impl Reached {
+    /// Searches the functions of a text with fewer operations than `most`.
+    fn search(&mut self, text: &str, fewer: usize, most: usize, told: bool) {
+        let table = machine::named("sc140").expect("a table");
+        let sets = table.sets().expect("execution sets");
+        let options = Options {
+            fewer,
+            total: true,
+            ..Options::default()
+        };
+        let items = parse_text(text, Dialect::C);
+        for (_, lowered) in lower_unit(&items, &LowerOptions::new(Language::C)) {
+            // Operations of the run-time library are no functions of the text.
+            let mut first = true;
+            let _ = emit_placed(&lowered.module, sets, &options, &mut |unplaced| {
+                let (function, limits) = (unplaced.function, &unplaced.limits);
+                let decided = Decided::scanned(function, sets, limits).ok()?;
+                let before = decided.written(None);
+                let after = decided.written(Some(REDUCTION));
+                let blocks = function.blocks.iter();
+                let operations: usize = blocks.map(|block| block.operations.len()).sum();
+                let given = before.1.traffic.loads + before.1.traffic.stores;
+                if std::mem::take(&mut first) && given > 0 && operations < most {
+                    let homes = Sc140::homes(function, sets, limits);
+                    let fewest =
+                        exact::fewest((&before.0, &before.1), (&after.0, &after.1), &homes);
+                    let left = after.1.traffic.loads + after.1.traffic.stores;
+                    if told {
+                        let name = &function.name;
+                        println!(
+                            "{name:24} {fewer} | {operations:4} | {given:4} {left:4} {fewest:?}"
+                        );
+                    }
+                    self.add(given, left, fewest);
+                }
+                Some(after)
+            });
+        }
+    }
+
+    fn add(&mut self, given: u32, left: u32, fewest: Option<u32>) {
+        let Some(fewest) = fewest else {
+            self.undecided += 1;
+            return;
+        };
+        self.functions += 1;
+        self.reached += u32::from(left <= fewest);
+        *self.above.entry(left.saturating_sub(fewest)).or_default() += 1;
+        for (sum, count) in self.transfers.iter_mut().zip([given, left, fewest]) {
+            *sum += count;
+        }
+    }
+
+    fn print(&self, name: &str) {
+        println!(
+            "{name}: reached in {} of {}; loads and stores allocated, left, fewest: {:?}; functions by those above the fewest: {:?}; {} searches took too long",
+            self.reached, self.functions, self.transfers, self.above, self.undecided
+        );
+    }
+}
+
+/// `LOCKSTEP_SEARCHED` random kernels, from the seed `LOCKSTEP_FIRST` on.
+#[test]
+fn few_transfers_are_left_that_a_search_takes_away() {
+    let first = setting("LOCKSTEP_FIRST", 0);
+    let mut random = Reached::default();
+    for seed in first..first + setting("LOCKSTEP_SEARCHED", 150) {
+        for fewer in [8, 9, 10, 11] {
+            let told = std::env::var("LOCKSTEP_TOLD").is_ok();
+            random.search(&fractions(seed).text, fewer, 60, told);
+        }
+    }
+    random.print("random kernels of less than 60 operations");
+    assert!(random.functions >= 20);
+    assert!(random.reached * 5 >= random.functions * 4);
+    let mut kernels = Reached::default();
+    println!("kernel, registers fewer | operations | loads and stores allocated, left, fewest");
+    for fewer in [0, 8] {
+        kernels.search(KERNELS, fewer, usize::MAX, true);
+    }
+    kernels.print("kernels of codecs");
 }

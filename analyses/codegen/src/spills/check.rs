@@ -29,6 +29,7 @@
 //! of Variables in Programs* (POPL 1988), for values where ways meet.
 
 mod join;
+mod spared;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,7 @@ use terms::{Terms, Value};
 use undefined::Choices;
 use walk::{Exit, State, Walk, Walker};
 
+pub use spared::{Spared, spared};
 pub use terms::Side;
 
 /// The most rounds over all blocks.
@@ -110,14 +112,7 @@ pub fn check<T: Target>(
     if before.0.blocks.len() != after.0.blocks.len() {
         return Err(shape(0));
     }
-    let mut check = Check {
-        terms: Terms::new(),
-        before: Walker::new(Side::Before, before.0, before.1),
-        after: Walker::new(Side::After, after.0, after.1),
-        starts: Vec::new(),
-        ways: Vec::new(),
-        choices: Choices::default(),
-    };
+    let mut check = Check::new(before, after);
     for _ in 0..CHOICES {
         match check.run()? {
             Verdict::Same => return Ok(()),
@@ -187,7 +182,21 @@ struct Check<'a, T: Target> {
     choices: Choices,
 }
 
-impl<T: Target> Check<'_, T> {
+impl<'a, T: Target> Check<'a, T> {
+    fn new(
+        before: (&'a Function<T>, &'a Allocation<T>),
+        after: (&'a Function<T>, &'a Allocation<T>),
+    ) -> Check<'a, T> {
+        Check {
+            terms: Terms::new(),
+            before: Walker::new(Side::Before, before.0, before.1),
+            after: Walker::new(Side::After, after.0, after.1),
+            starts: Vec::new(),
+            ways: Vec::new(),
+            choices: Choices::default(),
+        }
+    }
+
     fn run(&mut self) -> Result<Verdict, Unproved> {
         let blocks = self.before.function.blocks.len();
         self.starts = vec![None; blocks];
@@ -281,8 +290,12 @@ impl<T: Target> Check<'_, T> {
             return Ok(Default::default());
         };
         let (before, after) = start.apart(size);
-        let before = self.before.walk(&mut self.terms, block, before)?;
-        let after = self.after.walk(&mut self.terms, block, after)?;
+        let before = self
+            .before
+            .walk(&mut self.terms, block, before, &mut |_, _, _| {})?;
+        let after = self
+            .after
+            .walk(&mut self.terms, block, after, &mut |_, _, _| {})?;
         Ok((before, after))
     }
 

@@ -137,11 +137,13 @@ impl<'a, T: Target> Walker<'a, T> {
         Ok(())
     }
 
+    /// Walks through a block, and tells of the state in front of each operation.
     pub(super) fn walk(
         &self,
         terms: &mut Terms<T>,
         number: u32,
         mut state: State,
+        each: &mut dyn FnMut(&Terms<T>, usize, &State),
     ) -> Result<Walk, Unproved> {
         let block = &self.function.blocks[number as usize];
         let mut walk = Walk::default();
@@ -150,6 +152,7 @@ impl<'a, T: Target> Walker<'a, T> {
             let mut left: Vec<u32> = Vec::new();
             let mut branched = false;
             for at in set {
+                each(terms, at, &start);
                 let operation = &block.operations[at];
                 let here = At {
                     block: number,
@@ -358,6 +361,19 @@ impl<'a, T: Target> Walker<'a, T> {
         let made = T::transfer(into, out, None)?;
         let same = matches!(&made[..], [only] if only.mnemonic == operation.mnemonic);
         same.then_some(SpillCode::Copy { to, from })
+    }
+
+    /// The value in the slot of an access, if it is one.
+    pub(super) fn loaded(
+        &self,
+        terms: &Terms<T>,
+        access: FrameAccess<T>,
+        state: &State,
+    ) -> Option<Value> {
+        match self.slot(terms, access, state) {
+            Place::Slot(slot) => Some(state.values[Self::SLOTS + slot]),
+            _ => None,
+        }
     }
 
     /// The slot of an access.
