@@ -262,7 +262,7 @@ fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
 }
 
 /// The reduction that is compared with the fewest.
-const REDUCTION: Reduction = Reduction::AnyClass;
+const REDUCTION: Reduction = Reduction::Pieces;
 
 fn setting(name: &str, default: u64) -> u64 {
     let given = std::env::var(name).ok();

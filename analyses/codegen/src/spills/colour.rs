@@ -173,7 +173,7 @@ impl<T: Target> Round<'_, '_, T> {
         let (loads, stores) = (own.loads.len(), own.stores.len());
         let mut price = 0.0;
         if T::class(register) != class {
-            if self.reduction != Reduction::AnyClass {
+            if !matches!(self.reduction, Reduction::AnyClass | Reduction::Pieces) {
                 return None;
             }
             let stand_in = T::scratch(class).first().copied()?;

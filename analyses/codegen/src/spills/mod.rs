@@ -6,7 +6,7 @@
 //!
 //! After any allocator: it says which values have no register. What is loaded although a register holds it goes, then what is
 //! stored although nothing loads it; webs that are left get free registers of whatever class or are computed again where they
-//! are read; the rest shares slots of the frame.
+//! are read; loads of others wait for their values one by one; the rest shares slots of the frame.
 //!
 //! Source: Palanciuc, Badea, Ilas, Flamand, *A Spill Code Minimization Technique - Application in the Metrowerks StarCore C
 //! Compiler* (EPIC-1, 2001).
@@ -17,6 +17,7 @@ mod colour;
 mod copies;
 mod facts;
 pub(crate) mod finished;
+mod pieces;
 mod redundant;
 mod values;
 mod webs;
@@ -44,6 +45,8 @@ pub enum Reduction {
     /// Besides, registers of other classes, by moves that stay.
     #[default]
     AnyClass,
+    /// Besides, loads one by one, whose value changes its register at transfers.
+    Pieces,
 }
 
 /// Takes transfers away. Values may live in these registers, most welcome first, where nothing else does.
@@ -56,6 +59,15 @@ pub(crate) fn reduce<T: Target>(
     // The registers of moves that go are free for what is left.
     while rounds(code, reduction, colours) {
         copies::join(code);
+    }
+    if reduction == Reduction::Pieces {
+        for _ in 0..ROUNDS {
+            if !pieces::round(code, colours) {
+                break;
+            }
+            first_phase(code);
+            webs::split(code);
+        }
     }
     copies::join(code);
     redundant::dead(code);

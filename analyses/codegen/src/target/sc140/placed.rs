@@ -80,7 +80,13 @@ pub(super) fn place(
     };
     let mut less = less.filter_map(|reduction| {
         let all = std::iter::once(&scanned).chain(&one_by_one);
-        let made = all.map(|decided| packed(decided, Some(reduction)));
+        let made = all.flat_map(|decided| {
+            let own = packed(decided, Some(reduction));
+            // What still is loaded may wait in several registers.
+            let more = reduction == Reduction::AnyClass && own.allocation.traffic.loads > 0;
+            let pieces = more.then(|| packed(decided, Some(Reduction::Pieces)));
+            pieces.into_iter().chain([own])
+        });
         let (fitting, worse): (Vec<Packed>, Vec<Packed>) =
             made.partition(|made| made.is_no_worse_than(&base));
         let chosen = fitting.into_iter().reduce(Packed::or_shorter);
