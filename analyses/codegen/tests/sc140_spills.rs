@@ -94,8 +94,10 @@ impl Baseline {
         );
         assert!(
             left.executed <= given.executed && with.cycles <= before.cycles,
-            "{}",
-            with.name
+            "{}: {left:?} {given:?}, {} {} cycles",
+            with.name,
+            with.cycles,
+            before.cycles
         );
         let gain = before.cycles / with.cycles;
         self.functions += 1;

@@ -134,14 +134,16 @@ impl<T: Target> Decided<T> {
         })
     }
 
-    /// Places by Chaitin's colouring, where values that find no register are spilled everywhere: a baseline. `None`: as for
-    /// `one_by_one`.
+    /// Places by Chaitin's colouring, where values that find no register are spilled everywhere. `None`: as for `one_by_one`, or
+    /// some registers must be neighbours.
     pub fn coloured(
         function: &Function<T>,
         processor: &T::Processor,
         limits: &T::Limits,
     ) -> Option<Self> {
-        if T::marks(function) || !function.outputs.is_empty() {
+        let mut operations = function.blocks.iter().flat_map(|block| &block.operations);
+        let neighbours = operations.any(|operation| !T::tuple(operation).is_empty());
+        if T::marks(function) || !function.outputs.is_empty() || neighbours {
             return None;
         }
         let mut work = function.clone();

@@ -4,7 +4,8 @@
 //! ```text
 //! the scan, with registers kept back  \
 //! values one by one, least used first  |  as decided: the shortest is the base     reduced: the shortest that makes no block of
-//! values one by one, farthest first   /                                            the base longer
+//! values one by one, farthest first    |                                           the base longer
+//! by colouring, spilled everywhere    /
 //! ```
 
 use super::code::{Allocation, Function, Name, Operand, Operation};
@@ -56,19 +57,28 @@ pub(super) fn place(
     reduce: bool,
 ) -> Result<Placed, Refusal> {
     let limits = |spills| Limits { spills, fewer };
-    let scanned = Decided::scanned(function, sets, &limits(spills))?;
+    // Registers that are kept back may be those that a pipelined loop lacks.
+    let scanned = Decided::scanned(function, sets, &limits(spills));
     let orders = [Order::LeastUsed, Order::FarthestRead].into_iter();
-    let one_by_one: Vec<Decided<Sc140>> = orders
+    let one_by_one = orders
         .filter(|_| spills)
-        .filter_map(|order| Decided::one_by_one(function, sets, &limits(false), order))
-        .collect();
+        .filter_map(|order| Decided::one_by_one(function, sets, &limits(false), order));
+    let coloured = spills
+        .then(|| Decided::coloured(function, sets, &limits(false)))
+        .flatten();
+    let mut others = one_by_one.chain(coloured);
+    let first = match scanned {
+        Ok(scanned) => scanned,
+        Err(refused) => others.next().ok_or(refused)?,
+    };
+    let others: Vec<Decided<Sc140>> = others.collect();
+    let decided = || std::iter::once(&first).chain(&others);
     let packed = |decided: &Decided<Sc140>, reduction| {
         let (function, allocation) = decided.written(reduction);
         Packed::new(function, allocation, sets)
     };
-    let first = packed(&scanned, None);
-    let others = one_by_one.iter().map(|decided| packed(decided, None));
-    let base = others.fold(first, Packed::or_shorter);
+    let all = others.iter().map(|decided| packed(decided, None));
+    let base = all.fold(packed(&first, None), Packed::or_shorter);
     let given = base.allocation.traffic;
     // What saves transfers may make sets wait.
     let less = REDUCTIONS
@@ -79,8 +89,7 @@ pub(super) fn place(
         false => Reduced::Kept,
     };
     let mut less = less.filter_map(|reduction| {
-        let all = std::iter::once(&scanned).chain(&one_by_one);
-        let made = all.flat_map(|decided| {
+        let made = decided().flat_map(|decided| {
             let own = packed(decided, Some(reduction));
             // What still is loaded may wait in several registers.
             let more = reduction == Reduction::AnyClass && own.allocation.traffic.loads > 0;
