@@ -49,7 +49,7 @@ pub enum Refusal {
         "the scheduled loop needs more `{file}` registers at once than the {available} that are left"
     )]
     Registers { file: SmolStr, available: u32 },
-    /// Offsets in the frame have 14 bits.
+    /// Offsets in the frame have few bits: 14 on IA-64, 15 with a sign on the SC140.
     #[error("the stack frame has {bytes} bytes, and at most {most} can be addressed")]
     Frame { bytes: u64, most: u64 },
 }

@@ -195,3 +195,20 @@ fn bytes_are_moved_and_set_by_routines() {
         emitted.text
     );
 }
+
+#[test]
+fn frames_out_of_reach_are_refused() {
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let text = |count: u32| {
+        format!(
+            "void g(short *);\nshort f(short a, short b, short c, short d) {{\n    short t[{count}];\n    g(t);\n    return t[a] + b + c + d;\n}}\n"
+        )
+    };
+    let made = |count| emit(&module_of(&text(count), "f"), sets, &options(0));
+    let small = made(8_000).expect("code");
+    assert_eq!(sc140::broken(&small.text), [""; 0], "{}", small.text);
+    let reasons = made(9_000).expect_err("no code");
+    let told = reasons[0].reason.to_string();
+    assert!(told.contains("at most 16384 can be addressed"), "{told}");
+}

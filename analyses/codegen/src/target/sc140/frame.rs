@@ -11,6 +11,8 @@ use isa::sc140::{File, Opcode, Reg};
 
 /// The largest number that is added to a stack pointer by one instruction.
 const NEAR: i64 = 31;
+/// Displacements of accesses are less, and not less than its negative.
+pub(super) const DISPLACEMENT: i64 = 0x4000;
 /// The register that a larger one passes through: it takes no argument and no result.
 const STEP: Reg = Reg::address(5);
 
@@ -60,6 +62,23 @@ impl Frame {
             FrameOffset::Argument(below) => below - CALL - 8 * self.saved.len() as i64,
         };
         from_base - self.bytes
+    }
+
+    /// Returns true if all operations reach what they name of the frame: displacements have 15 bits, sums 16.
+    pub(super) fn is_reached(&self, function: &Function, allocation: &Allocation) -> bool {
+        let blocks = function.blocks.iter().flat_map(|block| &block.operations);
+        let mut all = blocks.chain(&allocation.arrivals);
+        all.all(|operation| {
+            let limit = match operation.mnemonic.opcode {
+                Opcode::Adda => 0x8000,
+                _ => DISPLACEMENT,
+            };
+            let mut operands = operation.targets.iter().chain(&operation.sources);
+            operands.all(|operand| match operand {
+                Operand::Frame(offset) => (-limit..limit).contains(&self.offset(*offset)),
+                _ => true,
+            })
+        })
     }
 
     fn pair(&self, opcode: Opcode, file: File) -> Vec<Operation> {

@@ -7,6 +7,7 @@
 
 use super::code::Function;
 use super::emit::{LoopReport, Options, Placer, Unpipelined, Unplaced};
+use super::frame::{DISPLACEMENT, Frame};
 use super::machine::Limits;
 use super::placed::{self, Placed, cycles};
 use super::{bounds, counted, loops, select};
@@ -68,6 +69,13 @@ pub(super) fn shortest(
             Some((function, allocation)) => placed::packed_as(function, allocation, sets),
             None => placed::place(&made.function, sets, lacking, options.reduce_spills)?,
         };
+        let frame = Frame::of(&placed.function, &placed.allocation);
+        if !frame.is_reached(&placed.function, &placed.allocation) {
+            return Err(Refusal::Frame {
+                bytes: frame.bytes as u64,
+                most: DISPLACEMENT as u64,
+            });
+        }
         Ok((made, placed))
     };
     let mut found: Vec<(Selected, Placed)> = Vec::new();
