@@ -131,7 +131,7 @@ export async function sets({ page, workspace, open, reopen, line, editor, box, r
   );
   await compare.click();
   await page.locator(".tab").filter({ hasText: /blend: spills as allocated/ }).first().waitFor({ timeout: 15000 });
-  await page.locator(".diff-editor .view-line").filter({ hasText: /\(sp-\d+\)/ }).first().waitFor({ timeout: 15000 });
+  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: /\(sp-\d+\)/ }).first().waitFor({ timeout: 15000 });
   must(true, "the code before and after its spills are reduced stands side by side");
   await page.waitForTimeout(1200);
   await shot("35-spills-reduced");

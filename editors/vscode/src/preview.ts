@@ -117,9 +117,11 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     const client = this.client();
     const editor = vscode.window.activeTextEditor;
     if (client === undefined) return;
-    const here = (): Place | undefined =>
-      editor && { uri: client.code2ProtocolConverter.asUri(editor.document.uri), position: client.code2ProtocolConverter.asPosition(editor.selection.active) };
-    const place = chosen ?? here();
+    let place = chosen;
+    if (place === undefined && editor !== undefined) {
+      const { document, selection } = editor;
+      place = { uri: client.code2ProtocolConverter.asUri(document.uri), position: client.code2ProtocolConverter.asPosition(selection.active) };
+    }
     if (place === undefined) return;
     const found = await client.sendRequest<Preview | null>("lockstep/spills", { textDocument: { uri: place.uri }, position: place.position });
     if (found === null) {
