@@ -148,6 +148,31 @@ void fir(const Word16 *restrict x, const Word16 *restrict c, Word16 *restrict y,
 }
 ";
 
+/// A counter that goes on where the loop was left the last time begins at no known number.
+#[test]
+fn counters_that_are_kept_go_on() {
+    let text = "int f(const short *x, int n) {
+    unsigned s = 1;
+    int j = 0;
+    for (int i = 0; i < n; i++) {
+        while (j < 2 * i + 1) { s += (unsigned)x[j]; j++; }
+        s = s * 3u;
+    }
+    return (int)s;
+}
+";
+    let options = Options {
+        big_endian: false,
+        ..Options::default()
+    };
+    for count in [1, 4, 9] {
+        judge(
+            &kernel(text, "f", &[("x", numbers(24, 3))], count),
+            &options,
+        );
+    }
+}
+
 /// Cycles of the two loops for which published code is known, against those of that code.
 #[test]
 fn promised_loops_are_as_short_as_by_hand() {

@@ -165,7 +165,8 @@ fn may_move(function: &Function, origins: &Origins, block: Block, elements: &[Ac
         }
         let data = &function.insts[inst];
         let writes = data.op.has_effect() || matches!(data.op, Op::Call(_));
-        let loads = matches!(data.op, Op::Load(_));
+        // A function without an effect may read memory.
+        let loads = matches!(data.op, Op::Load(_) | Op::CallUnknown { .. });
         let store = elements[0].store;
         if !(writes || store && loads) {
             continue;

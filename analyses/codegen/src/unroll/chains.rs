@@ -73,8 +73,10 @@ fn fold(function: &mut Function) -> bool {
             };
             let same = std::mem::discriminant(&op) == std::mem::discriminant(&before);
             let exact = wraps(&op) == wraps(&before) && by.signum() == more.signum();
-            if !same || (matches!(op, Op::Binary(..)) && (!exact || i32::try_from(total).is_err()))
-            {
+            // Narrower constants would not be in their canonical form.
+            let wide = matches!(function.ty(result), ir::Type::I32 | ir::Type::I64);
+            let number = exact && wide && i32::try_from(total).is_ok();
+            if !same || (matches!(op, Op::Binary(..)) && !number) {
                 continue;
             }
             let ty = function.ty(function.insts[inst].args[1]);

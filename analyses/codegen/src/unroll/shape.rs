@@ -58,7 +58,12 @@ impl Straight {
         let latch = *body.last()?;
         let mut others = flow.predecessors[header].iter().copied();
         let before = others.find(|&block| block != latch)?;
-        let entries = flow.predecessors[header].len();
+        // One edge from each of two blocks.
+        let edges = flow.predecessors[header].iter().flat_map(|&block| {
+            let edges = function.blocks[block].terminator.edges();
+            edges.into_iter().filter(|edge| edge.block == header)
+        });
+        let entries = edges.count();
         let quiet = |data: &InstData| !data.op.has_effect() && !accesses(data);
         let simple = |data: &InstData| {
             data.guard.is_none() && (accesses(data) && !is_special(data) || quiet(data))
@@ -66,8 +71,10 @@ impl Straight {
         let insts = |block: &Block| function.blocks[*block].insts.iter();
         let header_is_quiet = insts(&header).all(|&inst| quiet(&function.insts[inst]));
         let mut inside = body.iter().flat_map(insts);
-        let fits =
-            entries == 2 && header_is_quiet && inside.all(|&inst| simple(&function.insts[inst]));
+        let fits = entries == 2
+            && flow.predecessors[header].len() == 2
+            && header_is_quiet
+            && inside.all(|&inst| simple(&function.insts[inst]));
         fits.then_some(Straight {
             header,
             body,

@@ -127,7 +127,8 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
         .operations
         .push(Sc140::loop_back(header));
     let rounds = out.blocks[header as usize].rounds;
-    let trips = trips(&mut out, &found, rounds);
+    let from_zero = is_zero_behind(&out, entered, found.counter);
+    let trips = trips(&mut out, &found, rounds, from_zero);
     out.blocks[entered as usize].operations.extend(trips);
     out.blocks[entered as usize].operations.push(setup(header));
     let region = Region {
@@ -307,19 +308,34 @@ fn step(operations: &[Operation], counter: Virtual) -> Option<(usize, i64)> {
     Some((at, by))
 }
 
-/// Returns true if a register is 0 until its loop moves it on: two operations write it, and the other one clears it.
-fn begins_at_zero(function: &Function, counter: Virtual) -> bool {
-    let all = function.blocks.iter().flat_map(|block| &block.operations);
-    let writes = all.filter(|one| one.writes().any(|written| written == counter));
-    let writes: Vec<&Operation> = writes.collect();
-    let clears = |one: &&&Operation| {
-        one.mnemonic.opcode == Opcode::Clr && one.mnemonic.condition == Condition::Always
-    };
-    writes.len() <= 2 && writes.iter().filter(clears).count() == 1
+/// Returns true if a register is 0 wherever control comes to the end of a block: the last operation that writes it on the only
+/// way there clears it.
+fn is_zero_behind(function: &Function, mut block: u32, register: Virtual) -> bool {
+    for _ in 0..function.blocks.len() {
+        let operations = &function.blocks[block as usize].operations;
+        let writes = |one: &&Operation| one.writes().any(|written| written == register);
+        if let Some(last) = operations.iter().rev().find(writes) {
+            let always = last.mnemonic.condition == Condition::Always;
+            return last.mnemonic.opcode == Opcode::Clr && always;
+        }
+        let all = 0..function.blocks.len() as u32;
+        let mut before = all.filter(|&one| function.successors(one).contains(&block));
+        match (before.next(), before.next()) {
+            (Some(only), None) => block = only,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Operations that count the iterations of a loop and enable it.
-fn trips(function: &mut Function, found: &Counting, rounds: Option<Rounds>) -> Vec<Operation> {
+/// `from_zero`: the counter is 0 there.
+fn trips(
+    function: &mut Function,
+    found: &Counting,
+    rounds: Option<Rounds>,
+    from_zero: bool,
+) -> Vec<Operation> {
     let mut out = Vec::new();
     let up = found.step > 0;
     let size = found.step.abs();
@@ -345,7 +361,7 @@ fn trips(function: &mut Function, found: &Counting, rounds: Option<Rounds>) -> V
     };
     let flag = function.register(File::Truth);
     // sub a,b is b - a
-    match up && begins_at_zero(function, found.counter) {
+    match up && from_zero {
         true => out.push(operation(
             Opcode::Tfr,
             vec![trips.into()],

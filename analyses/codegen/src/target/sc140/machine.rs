@@ -436,7 +436,8 @@ impl Scheduled for Sc140 {
         let operands = to.targets.iter().chain(&to.sources);
         let computes = to.mnemonic.row().unit == Unit::Address && !is_move(to.mnemonic.opcode);
         // A call through a pointer; what it passes on is the callee's.
-        let called = to.sources.first() == Some(&Operand::Register(register)) && flow;
+        let called = to.mnemonic.row().unit == Unit::Flow
+            && to.sources.first() == Some(&Operand::Register(register));
         let used = computes || called || operands.into_iter().any(addresses);
         match used && code::moves(from, register) {
             true => 2,

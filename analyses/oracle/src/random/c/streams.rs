@@ -159,9 +159,10 @@ impl Maker<'_> {
         }
         self.body.push_str("  short u[80];\n  int v[80];\n  for (int k = 0; k < 80; k++) { u[k] = h[k]; v[k] = k * 77; g[k] = (short)(k - 9); }\n");
         for _ in 0..1 + self.random.below(3) {
-            match self.random.percent(20) {
-                true => self.nest(),
-                false => self.single(),
+            match self.random.below(10) {
+                0 | 1 => self.nest(),
+                2 => self.kept(),
+                _ => self.single(),
             }
         }
         // Neighbours outside of a loop.
@@ -239,6 +240,18 @@ impl Maker<'_> {
         let offset = *self.random.pick(&["", " + 1", " + 4"]);
         let text = format!(
             "  for (int {j} = 0; {j} < 4; {j}++) {{\n    const short *p = x + {stride} * {j}{offset};\n    for (int {i} = 0; {i} < {rounds}; {i}++) {{\n      s1 += (unsigned)(p[{i}] * h[{i}]);\n{inner}    }}\n    w[{j} + 40] = (int)s1;\n  }}\n"
+        );
+        self.body.push_str(&text);
+    }
+
+    /// An inner loop whose counter goes on where it was.
+    fn kept(&mut self) {
+        let (i, j) = (format!("i{}", self.loops), format!("j{}", self.loops));
+        self.loops += 1;
+        let by = *self.random.pick(&["1", "2", "3"]);
+        let inner = self.statement(&j);
+        let text = format!(
+            "  {{ int {j} = 0;\n  for (int {i} = 0; {i} < 9; {i}++) {{\n    for (; {j} < {by} * {i} + 1; {j}++) {{\n      s1 += (unsigned)x[{j}];\n{inner}    }}\n    s1 = s1 * 3u;\n  }} }}\n"
         );
         self.body.push_str(&text);
     }
