@@ -7,8 +7,8 @@ mod sc140;
 
 use lockstep_codegen::machine;
 use lockstep_codegen::target::sc140::emit::{Options, emit};
-use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
-use sc140::{interpreted, module_of};
+use oracle::random::c::{Kernel, Scalar};
+use sc140::{interpreted, kernel_of, module_of};
 
 const HEAD: &str = "typedef short Word16;
 typedef int Word32;
@@ -210,48 +210,15 @@ fn numbers(count: usize, by: i64) -> Vec<i64> {
     (0..count as i64).map(number).collect()
 }
 
-fn kernel(text: String, count: i64) -> Kernel {
-    let mut parameters = Vec::new();
-    let mut buffers = Vec::new();
-    for (name, element, by) in [
+fn kernel(text: &str, count: i64) -> Kernel {
+    let arrays = [
         ("x", Scalar::Short, 3),
         ("y", Scalar::Short, 5),
         ("z", Scalar::Short, 7),
         ("w", Scalar::Int, 11),
-    ] {
-        parameters.push(Parameter {
-            name: name.into(),
-            type_text: "short *".to_owned(),
-            argument: Argument::Pointer {
-                buffer: buffers.len(),
-                offset: 0,
-            },
-        });
-        let bytes = numbers(144, by).into_iter().flat_map(|number| {
-            let all = number.to_le_bytes();
-            all[..element.bytes()].to_vec()
-        });
-        buffers.push(Buffer {
-            element,
-            bytes: bytes.collect(),
-        });
-    }
-    parameters.push(Parameter {
-        name: "n".into(),
-        type_text: "int".to_owned(),
-        argument: Argument::Scalar {
-            ty: Scalar::Int,
-            bits: count as u64,
-        },
-    });
-    Kernel {
-        seed: 0,
-        text,
-        name: "f".into(),
-        returns: Some(Scalar::Int),
-        parameters,
-        buffers,
-    }
+    ];
+    let arrays = arrays.map(|(name, element, by)| (name, element, numbers(144, by)));
+    kernel_of(text, "f", true, &arrays, count)
 }
 
 #[test]
@@ -272,7 +239,7 @@ fn intervals_are_at_their_bounds() {
         let emitted = emitted.unwrap_or_else(|reasons| panic!("{reasons:?}\n{text}"));
         assert_eq!(sc140::broken(&emitted.text), [""; 0], "{}", emitted.text);
         for count in [1, 2, 3, 8, 40] {
-            let kernel = kernel(text.clone(), count);
+            let kernel = kernel(&text, count);
             let expected = interpreted(&kernel, &module);
             let outcome = sc140::agrees(&kernel, &expected, &emitted.text);
             outcome.unwrap_or_else(|why| panic!("{why}\n{text}\n{}", emitted.text));

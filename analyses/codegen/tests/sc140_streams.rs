@@ -7,8 +7,8 @@ mod sc140;
 
 use lockstep_codegen::machine;
 use lockstep_codegen::target::sc140::emit::{Emitted, Options, emit};
-use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar, streams};
-use sc140::{interpreted, module_of};
+use oracle::random::c::{Kernel, Scalar, streams};
+use sc140::{interpreted, kernel_of, module_of};
 use simulate::sc140::Outcome;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -57,46 +57,15 @@ fn random_streams_compute_the_same() {
     assert!(wide * 4 >= count && whole * 50 >= count, "{wide} {whole}");
 }
 
-/// A kernel of arrays of numbers, each at a multiple of 8, and a count.
+/// A kernel of arrays of short numbers and a count.
 fn kernel(text: &str, name: &str, arrays: &[(&str, Vec<i16>)], count: i64) -> Kernel {
-    let mut parameters = Vec::new();
-    let mut buffers = Vec::new();
-    for (name, numbers) in arrays {
-        parameters.push(Parameter {
-            name: (*name).into(),
-            type_text: "short *".to_owned(),
-            argument: Argument::Pointer {
-                buffer: buffers.len(),
-                offset: 0,
-            },
-        });
-        buffers.push(Buffer {
-            element: Scalar::Short,
-            bytes: numbers
-                .iter()
-                .flat_map(|number| number.to_le_bytes())
-                .collect(),
-        });
-    }
-    parameters.push(Parameter {
-        name: "n".into(),
-        type_text: "int".to_owned(),
-        argument: Argument::Scalar {
-            ty: Scalar::Int,
-            bits: count as u64,
-        },
+    let arrays = arrays.iter().map(|(name, numbers)| {
+        let numbers = numbers.iter().map(|&number| number.into());
+        (*name, Scalar::Short, numbers.collect())
     });
-    let returns = text
-        .contains(&format!("int {name}("))
-        .then_some(Scalar::Int);
-    Kernel {
-        seed: 0,
-        text: text.to_owned(),
-        name: name.into(),
-        returns,
-        parameters,
-        buffers,
-    }
+    let arrays: Vec<(&str, Scalar, Vec<i64>)> = arrays.collect();
+    let returns = text.contains(&format!("int {name}("));
+    kernel_of(text, name, returns, &arrays, count)
 }
 
 fn numbers(count: usize, by: i64) -> Vec<i16> {

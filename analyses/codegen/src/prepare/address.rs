@@ -12,14 +12,12 @@
 //! wait for the store to step. Only operations that every iteration executes are considered, in innermost
 //! loops with one latch.
 
-use super::{headers, preheader};
+use super::{edit, headers, preheader};
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
-use ir::entity::Entity;
 use ir::loops::LoopForest;
 use ir::{
-    BinaryOp, Block, Convert, Edge, Function, Inst, InstData, IntCondition, Op, Terminator, Type,
-    Value, ValueData, ValueDef,
+    BinaryOp, Block, Convert, Edge, Function, Inst, IntCondition, Op, Terminator, Type, Value,
 };
 use rustc_hash::FxHashSet;
 
@@ -222,11 +220,7 @@ fn reduce_loop(function: &mut Function, shape: &Shape, header: Block, wraps: boo
         let counter = &counters[at];
         let start = repeated(function, before, address, counter, &inside);
         let ty = function.ty(address);
-        let param = function.values.push(ValueData {
-            ty,
-            def: ValueDef::Param(header, function.blocks[header].params.len() as u32),
-        });
-        function.blocks[header].params.push(param);
+        let param = edit::param(function, header, ty);
         let step = grown(function, before, by);
         let next = add(function, latch, Op::PtrAdd, &[param, step], ty);
         for inst in users {
@@ -263,18 +257,7 @@ fn grown(function: &mut Function, block: Block, by: Growth) -> Value {
 
 /// A new instruction at the end of a block.
 fn add(function: &mut Function, block: Block, op: Op, args: &[Value], ty: Type) -> Value {
-    let inst = Inst::new(function.insts.len());
-    let value = function.values.push(ValueData {
-        ty,
-        def: ValueDef::Result(inst, 0),
-    });
-    function.insts.push(InstData {
-        op,
-        args: args.iter().copied().collect(),
-        results: [value].into_iter().collect(),
-        guard: None,
-        loc: ir::Loc::NONE,
-    });
+    let (inst, value) = edit::computed(function, op, args, ty, ir::Loc::NONE);
     function.blocks[block].insts.push(inst);
     value
 }

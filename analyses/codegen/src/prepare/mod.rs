@@ -14,6 +14,7 @@
 mod address;
 mod branch;
 mod counter;
+pub(crate) mod edit;
 mod invariant;
 pub(crate) mod linear;
 mod memory;
@@ -70,18 +71,8 @@ fn is_pure(data: &InstData) -> bool {
 
 /// Replaces operands everywhere.
 fn rewrite(function: &mut Function, to: &dyn Fn(Value) -> Value) {
-    for &block in &function.layout {
-        let data = &mut function.blocks[block];
-        for &inst in &data.insts {
-            let operands = function.insts[inst].operands_mut();
-            operands.for_each(|arg| *arg = to(*arg));
-        }
-        let reads = data.terminator.reads_mut().iter_mut();
-        reads.for_each(|value| *value = to(*value));
-        for edge in data.terminator.edges_mut() {
-            edge.args.iter_mut().for_each(|arg| *arg = to(*arg));
-        }
-    }
+    let all = function.layout.clone();
+    edit::replace(function, &mut all.into_iter(), to);
 }
 
 /// Headers of reducible loops, inner ones first.

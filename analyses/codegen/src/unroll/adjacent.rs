@@ -7,10 +7,11 @@
 //! Loads move up to the first of them, stores down to the last one, past nothing that they may meet. The place of the first
 //! element must be known to be a multiple of all their bytes.
 
+use super::Machine;
 use super::alignment::Alignments;
 use super::reuse::rooted;
 use super::shape::{accesses, is_special};
-use super::{Machine, edit};
+use crate::prepare::edit;
 use crate::prepare::origin::Origins;
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;

@@ -4,7 +4,7 @@
 //! q = p + 2; r = q + 2        r = p + 4, where nothing else reads q
 //! ```
 
-use super::edit;
+use crate::prepare::edit;
 use ir::{BinaryOp, EntityVec, Function, Inst, Op, Value, Wrap};
 
 /// Takes operations away whose results nothing needs, and makes one of chains of constants that are added.

@@ -4,8 +4,8 @@
 //! b(i): x; -> h(i + 1)      b(i): x(i); x(i + 1); ...; -> h(i + times)
 //! ```
 
-use super::edit;
 use super::shape::Straight;
+use crate::prepare::edit;
 use ir::{Edge, Function, Inst, Terminator, Value};
 use rustc_hash::FxHashMap;
 

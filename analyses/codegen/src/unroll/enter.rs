@@ -7,8 +7,8 @@
 //! The header stays behind the loop: what the outside reads of the loop are its parameters.
 
 use super::copies::copied;
-use super::edit;
 use super::shape::Straight;
+use crate::prepare::edit;
 use ir::{Block, Edge, Function, Terminator, Value};
 use rustc_hash::FxHashMap;
 

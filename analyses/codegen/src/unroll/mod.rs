@@ -24,7 +24,6 @@ mod adjacent;
 mod alignment;
 mod chains;
 mod copies;
-mod edit;
 mod enter;
 mod reuse;
 mod shape;

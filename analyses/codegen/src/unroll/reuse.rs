@@ -7,9 +7,9 @@
 //! Loads whose addresses move by one step, and whose distances are multiples of it, where the loop stores nothing that they may
 //! meet. The first values are loaded in front of the loop.
 
-use super::edit;
 use super::shape::{Straight, is_special};
 use crate::mir::Rounds;
+use crate::prepare::edit;
 use crate::prepare::linear::{Forms, Linear};
 use crate::prepare::origin::Origins;
 use ir::{Function, Inst, Loc, Op, Terminator, Type, Value};

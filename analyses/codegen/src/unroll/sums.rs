@@ -6,8 +6,8 @@
 //!
 //! Integers that wrap; logic; minimum and maximum. What saturates is never reordered.
 
-use super::edit;
 use super::shape::Straight;
+use crate::prepare::edit;
 use ir::{
     BinaryOp, Block, BlockData, BranchKind, Edge, Function, Inst, Op, Terminator, Type, Value, Wrap,
 };

@@ -7,7 +7,7 @@ use lockstep_codegen::target::sc140::capacity::Capacity;
 use lockstep_codegen::target::sc140::check::check;
 use lockstep_codegen::target::sc140::listing::Listing;
 use oracle::interp::Launch;
-use oracle::random::c::{Argument, Kernel, Scalar};
+use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 use simulate::Memory;
 use simulate::sc140::{Arg, Limits, Outcome, Program, Settings, Source, run};
 use syntax::c_family::{Dialect, parse_text};
@@ -21,6 +21,53 @@ pub(crate) fn module_of(text: &str, name: &str) -> Module {
         .find(|lowered| lowered.module.functions[0].name == name)
         .expect("the kernel")
         .module
+}
+
+/// A kernel `name(arrays..., int n)` of a text, which returns an `int` where it returns something. Each array begins at a multiple
+/// of 8.
+pub(crate) fn kernel_of(
+    text: &str,
+    name: &str,
+    returns: bool,
+    arrays: &[(&str, Scalar, Vec<i64>)],
+    count: i64,
+) -> Kernel {
+    let mut parameters = Vec::new();
+    let mut buffers = Vec::new();
+    for (name, element, numbers) in arrays {
+        parameters.push(Parameter {
+            name: (*name).into(),
+            type_text: format!("{} *", element.text()),
+            argument: Argument::Pointer {
+                buffer: buffers.len(),
+                offset: 0,
+            },
+        });
+        let bytes = numbers.iter().flat_map(|number| {
+            let all = number.to_le_bytes();
+            all[..element.bytes()].to_vec()
+        });
+        buffers.push(Buffer {
+            element: *element,
+            bytes: bytes.collect(),
+        });
+    }
+    parameters.push(Parameter {
+        name: "n".into(),
+        type_text: "int".to_owned(),
+        argument: Argument::Scalar {
+            ty: Scalar::Int,
+            bits: count as u64,
+        },
+    });
+    Kernel {
+        seed: 0,
+        text: text.to_owned(),
+        name: name.into(),
+        returns: returns.then_some(Scalar::Int),
+        parameters,
+        buffers,
+    }
 }
 
 /// The outcome of the kernel in the reference interpreter.

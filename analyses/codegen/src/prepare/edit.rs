@@ -4,7 +4,7 @@ use ir::entity::Entity as _;
 use ir::{Block, Function, Inst, InstData, Op, Type, Value, ValueData, ValueDef};
 
 /// A new parameter of a block.
-pub(super) fn param(function: &mut Function, block: Block, ty: Type) -> Value {
+pub(crate) fn param(function: &mut Function, block: Block, ty: Type) -> Value {
     let number = function.blocks[block].params.len() as u32;
     let def = ValueDef::Param(block, number);
     let value = function.values.push(ValueData { ty, def });
@@ -13,7 +13,7 @@ pub(super) fn param(function: &mut Function, block: Block, ty: Type) -> Value {
 }
 
 /// A new instruction with results of these types, in no block yet.
-pub(super) fn instruction(
+pub(crate) fn instruction(
     function: &mut Function,
     data: InstData,
     types: &[Type],
@@ -33,7 +33,7 @@ pub(super) fn instruction(
 }
 
 /// A new instruction with one result, in no block yet.
-pub(super) fn computed(
+pub(crate) fn computed(
     function: &mut Function,
     op: Op,
     args: &[Value],
@@ -52,7 +52,7 @@ pub(super) fn computed(
 }
 
 /// Replaces a value by another in all operands of some blocks.
-pub(super) fn replace(
+pub(crate) fn replace(
     function: &mut Function,
     blocks: &mut dyn Iterator<Item = Block>,
     to: &dyn Fn(Value) -> Value,
