@@ -110,7 +110,7 @@ fn mutated(given: &Allocated, change: Change, random: &mut StdRng) -> Option<All
         }
         Change::Source | Change::Destination => {
             let operation = &mut operations[at];
-            let operands = match change {
+            let operands: &mut [_] = match change {
                 Change::Source => &mut operation.sources,
                 _ => &mut operation.targets,
             };

@@ -18,6 +18,7 @@ use crate::spills::{
     code::{Code, Home, Step},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::borrow::Cow;
 
 /// Slots of the frame as homes: those of a value have its number for an offset.
 #[derive(Default)]
@@ -58,24 +59,24 @@ impl<T: Target> Homes<T> for Slots {
 
 /// A function whose values have places.
 #[derive(Debug)]
-pub struct Decided<T: Target> {
+pub struct Decided<'f, T: Target> {
     /// As it was given.
-    before: Function<T>,
+    before: &'f Function<T>,
     /// With the transfers of values that spill one by one.
-    work: Function<T>,
+    work: Cow<'f, Function<T>>,
     places: Vec<Place<T::Register>>,
     /// The registers that values in memory may have where nothing else does.
     homes: Vec<T::Register>,
     one_by_one: bool,
 }
 
-impl<T: Target> Decided<T> {
+impl<'f, T: Target> Decided<'f, T> {
     /// Places by one scan.
     ///
     /// # Errors
     /// Where a block whose cycles are decided needs more registers than there are.
     pub fn scanned(
-        function: &Function<T>,
+        function: &'f Function<T>,
         processor: &T::Processor,
         limits: &T::Limits,
     ) -> Result<Self, Refusal> {
@@ -85,8 +86,8 @@ impl<T: Target> Decided<T> {
         Ok(Decided {
             places: scan::scan(function, &live, &files, least)?,
             homes: T::homes(function, processor, limits),
-            before: function.clone(),
-            work: function.clone(),
+            before: function,
+            work: Cow::Borrowed(function),
             one_by_one: false,
         })
     }
@@ -94,7 +95,7 @@ impl<T: Target> Decided<T> {
     /// Places by scans that each take values out of registers, in this order. `None`: a value that a transfer of one operation
     /// does not load or store would have to go, one operation asks for too many registers, or cycles are decided.
     pub fn one_by_one(
-        function: &Function<T>,
+        function: &'f Function<T>,
         processor: &T::Processor,
         limits: &T::Limits,
         order: Order,
@@ -128,8 +129,8 @@ impl<T: Target> Decided<T> {
                 .map(place)
                 .collect(),
             homes: T::homes(function, processor, limits),
-            before: function.clone(),
-            work,
+            before: function,
+            work: Cow::Owned(work),
             one_by_one: true,
         })
     }
@@ -137,7 +138,7 @@ impl<T: Target> Decided<T> {
     /// Places by Chaitin's colouring, where values that find no register are spilled everywhere. `None`: as for `one_by_one`, or
     /// some registers must be neighbours.
     pub fn coloured(
-        function: &Function<T>,
+        function: &'f Function<T>,
         processor: &T::Processor,
         limits: &T::Limits,
     ) -> Option<Self> {
@@ -165,8 +166,8 @@ impl<T: Target> Decided<T> {
                 .map(place)
                 .collect(),
             homes: T::homes(function, processor, limits),
-            before: function.clone(),
-            work,
+            before: function,
+            work: Cow::Owned(work),
             one_by_one: true,
         })
     }
@@ -182,7 +183,7 @@ impl<T: Target> Decided<T> {
         if cfg!(debug_assertions) {
             match reduction {
                 None => {
-                    let verdict = check::check(&self.before, &now, &allocation);
+                    let verdict = check::check(self.before, &now, &allocation);
                     assert_eq!(verdict, Ok(()), "{}", now.name);
                 }
                 Some(_) => {
@@ -204,7 +205,7 @@ impl<T: Target> Decided<T> {
         if let Some(reduction) = reduction {
             spills::reduce(&mut code, reduction, &self.homes);
         }
-        let mut now = self.work.clone();
+        let mut now = self.work.hollow();
         let allocation = spills::write(&mut now, code.written(reduction.is_some()));
         (now, allocation)
     }
@@ -215,11 +216,13 @@ fn transfers<T: Target>(code: &mut Code<'_, T>) {
     // Homes are numbered by their values.
     let homes: FxHashMap<Virtual, Home> = code.homes.iter().copied().zip((0..).map(Home)).collect();
     let registers = code.registers.clone();
-    for step in code.blocks.iter_mut().flat_map(|block| &mut block.steps) {
-        if let Step::Operation(operation) = step
-            && let Some(transfer) = transfer(operation, &registers, &homes)
-        {
-            *step = transfer;
+    for block in &mut code.blocks {
+        for at in 0..block.steps.len() {
+            if let Step::Operation(operation) = &block.steps[at]
+                && let Some(transfer) = transfer(operation, &registers, &homes)
+            {
+                block.steps.set(at, transfer);
+            }
         }
     }
 }

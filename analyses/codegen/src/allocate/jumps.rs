@@ -105,7 +105,7 @@ mod tests {
         };
         let work = Operation {
             mnemonic: op!("br.ret.sptk.many"),
-            sources: Vec::new(),
+            sources: smallvec::SmallVec::new(),
             ..to(0, None)
         };
         let block = |operations: Vec<Operation>| Block {

@@ -2,6 +2,7 @@
 
 use crate::mir::Target;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use smallvec::smallvec;
 
 /// Returns whether an operation does something beside writing virtual registers.
 fn has_effect<T: Target>(operation: &Operation<T>) -> bool {
@@ -111,7 +112,7 @@ pub(super) fn sink<T: Target>(function: &mut Function<T>) {
             });
             if let Some(made) = free {
                 let mut sum = block.operations.remove(made);
-                sum.targets = vec![Operand::register(to)];
+                sum.targets = smallvec![Operand::register(to)];
                 block.operations[at - 1] = sum;
             } else {
                 at += 1;

@@ -188,12 +188,19 @@ pub fn dependences<T: Scheduled>(
 #[must_use]
 pub fn control<T: Scheduled>(operations: &[Operation<T>]) -> Vec<Dependence> {
     let mut out = Vec::new();
-    for (to, operation) in (0..).zip(operations) {
-        for (from, before) in (0..to).zip(operations) {
-            let calls = [before, operation].map(|one| one.branch() == Some(Branch::Call));
-            let latency = match (before.branch(), operation.branch()) {
+    let branches = operations.iter().map(Operation::branch);
+    let branches: Vec<Option<Branch>> = branches.collect();
+    let mut any = false;
+    for (to, branch) in (0..).zip(&branches) {
+        // Behind no branch, what is none follows nothing.
+        if !any && branch.is_none() {
+            continue;
+        }
+        any = true;
+        for (from, before) in (0..to).zip(&branches) {
+            let latency = match (before, branch) {
                 (Some(_), _) => 1,
-                (None, Some(_)) => u32::from(calls[1]),
+                (None, Some(branch)) => u32::from(*branch == Branch::Call),
                 (None, None) => continue,
             };
             out.push(Dependence {

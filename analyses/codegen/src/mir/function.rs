@@ -15,6 +15,7 @@ use super::Target;
 use crate::refusal::Refused;
 use ir::entity::Entity;
 use isa::{Branch, InstructionSet};
+use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::fmt;
 
@@ -116,6 +117,12 @@ pub struct Reference {
     pub accessed_as: Option<ir::Type>,
 }
 
+/// Operands in front of `=`, without memory of their own as far as most operations have them.
+pub type Targets<T> = SmallVec<[Operand<T>; 1]>;
+
+/// Operands behind it.
+pub type Sources<T> = SmallVec<[Operand<T>; 3]>;
+
 /// One machine operation: `(predicate) targets = mnemonic sources`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Operation<T: InstructionSet> {
@@ -123,9 +130,9 @@ pub struct Operation<T: InstructionSet> {
     /// `None`: always.
     pub predicate: Option<Virtual>,
     /// In front of `=`.
-    pub targets: Vec<Operand<T>>,
+    pub targets: Targets<T>,
     /// The operands behind `=`; all operands if there is no `=`.
-    pub sources: Vec<Operand<T>>,
+    pub sources: Sources<T>,
     pub memory: Option<Reference>,
     /// In the source.
     pub loc: ir::Loc,
@@ -211,6 +218,33 @@ pub struct Function<T: Target> {
     pub refused: Vec<Refused>,
 }
 
+impl<T: Target> Function<T> {
+    /// The same without operations.
+    pub(crate) fn hollow(&self) -> Function<T> {
+        let blocks = self.blocks.iter().map(|block| Block {
+            operations: Vec::new(),
+            weight: block.weight,
+            cycles: block.cycles.clone(),
+            rounds: block.rounds,
+        });
+        Function {
+            name: self.name.clone(),
+            registers: self.registers.clone(),
+            parameters: self.parameters.clone(),
+            arrivals: self.arrivals.clone(),
+            blocks: blocks.collect(),
+            slots: self.slots.clone(),
+            pinned: self.pinned.clone(),
+            kept: self.kept.clone(),
+            outputs: self.outputs.clone(),
+            outgoing: self.outgoing,
+            calls: self.calls,
+            frame: self.frame.clone(),
+            refused: self.refused.clone(),
+        }
+    }
+}
+
 impl<T: Target> Default for Function<T> {
     fn default() -> Function<T> {
         Function {
@@ -293,14 +327,14 @@ impl<T: InstructionSet> Operation<T> {
     #[must_use]
     pub fn plain(
         mnemonic: T::Mnemonic,
-        targets: Vec<Operand<T>>,
-        sources: Vec<Operand<T>>,
+        targets: impl Into<Targets<T>>,
+        sources: impl Into<Sources<T>>,
     ) -> Operation<T> {
         Operation {
             mnemonic,
             predicate: None,
-            targets,
-            sources,
+            targets: targets.into(),
+            sources: sources.into(),
             memory: None,
             loc: ir::Loc::NONE,
         }

@@ -12,7 +12,7 @@ mod target;
 
 pub use function::{
     Block, FrameOffset, Function, Name, Object, Operand, Operation, Reference, Rounds, Slot,
-    Virtual,
+    Sources, Targets, Virtual,
 };
 pub use schedule::{Arithmetic, Counted, Predicated, Scheduled};
 pub use target::{

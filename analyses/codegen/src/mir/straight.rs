@@ -25,7 +25,7 @@ pub(crate) fn join<T: Target>(function: &mut Function<T>) {
             let jumps = last.is_some_and(|last| last.branch() == Some(Branch::Jump));
             match last {
                 Some(last) if jumps && last.predicate.is_none() => {
-                    last.sources == [Operand::Block(next as u32)]
+                    last.sources[..] == [Operand::Block(next as u32)]
                 }
                 Some(last) => matches!(last.branch(), None | Some(Branch::Call)),
                 None => true,

@@ -64,9 +64,12 @@ pub fn packets<T: Scheduled>(
                 let ready = incoming[one as usize].iter().all(|edge| {
                     cycle_of[edge.from as usize].is_some_and(|from| from + edge.latency <= cycle)
                 });
+                if !ready {
+                    return true;
+                }
                 let mut with = demand;
                 packer.add(&mut with, one);
-                if !ready || !packer.fits(&with) {
+                if !packer.fits(&with) {
                     return true;
                 }
                 demand = with;

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! RecMII is the least II at which no cycle of dependences is longer than its distances allow, `sum latency <= II * sum
-//! distance`; found by halving, each step a search for a positive cycle (Bellman and Ford) in each strongly connected
-//! component. Source: Rau, *Iterative Modulo Scheduling*, 1996, sections 2.1 and 2.2.
+//! distance`; in each strongly connected component a search for a positive cycle (Bellman and Ford), again at the interval
+//! that the cycle asks for until there is none. Source: Rau, *Iterative Modulo Scheduling*, 1996, sections 2.1 and 2.2.
 
 use super::graph::{Graph, Packer};
 
@@ -66,29 +66,21 @@ pub fn bounds<P: Packer>(graph: &Graph<P>) -> Result<Bounds, Impossible> {
         if edges.is_empty() {
             continue;
         }
-        // At this interval a single iteration ends before the next begins.
-        let most: i64 = edges
-            .iter()
-            .map(|&e| i64::from(graph.edges[e as usize].latency.max(0)))
-            .sum();
-        let most = most.clamp(1, i64::from(u32::MAX)) as u32;
-        if let Some(cycle) = positive_cycle(graph, component, &edges, most) {
-            return Err(Impossible::Cycle(cycle));
-        }
-        let Some(mut cycle) = positive_cycle(graph, component, &edges, out.rec_mii) else {
-            continue;
-        };
-        // `low` is too small, `high` is enough.
-        let (mut low, mut high) = (out.rec_mii, most);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            match positive_cycle(graph, component, &edges, middle) {
-                Some(found) => (low, cycle) = (middle, found),
-                None => high = middle,
+        // Each cycle that is too long for an interval says which one it asks for itself: a greater one.
+        while let Some(cycle) = positive_cycle(graph, component, &edges, out.rec_mii) {
+            let along = || cycle.iter().map(|&edge| &graph.edges[edge as usize]);
+            let latency: i64 = along().map(|edge| i64::from(edge.latency)).sum();
+            let distance: i64 = along().map(|edge| i64::from(edge.distance)).sum();
+            if distance == 0 {
+                return Err(Impossible::Cycle(cycle));
             }
+            let asked = latency
+                .max(0)
+                .unsigned_abs()
+                .div_ceil(distance.unsigned_abs());
+            out.rec_mii = u32::try_from(asked).unwrap_or(u32::MAX);
+            out.cycle = cycle;
         }
-        out.rec_mii = high;
-        out.cycle = cycle;
     }
     Ok(out)
 }
@@ -182,7 +174,7 @@ fn inner_edges<P: Packer>(graph: &Graph<P>, components: &Components) -> Vec<Vec<
 }
 
 /// Rounds after which it is looked whether a cycle is known already.
-const EARLY: usize = 64;
+const EARLY: usize = 4;
 
 /// Returns true if the walk backwards from an operation of the component comes to no end.
 fn winds<P: Packer>(graph: &Graph<P>, place: &[u32], through: &[Option<u32>], from: u32) -> bool {

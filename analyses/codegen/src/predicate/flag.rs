@@ -23,6 +23,7 @@ use super::{Unconvertible, order};
 use crate::mir::{Arithmetic, Counted, Function, Name, Operand, Operation, Virtual};
 use isa::Branch;
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 use std::collections::BTreeSet;
 
 /// The number that is 1 where a piece executes; `None`: it always does.
@@ -200,7 +201,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
             let class = self.function.class(to);
             let made = self.function.register(class);
             let guard = operation.predicate.take();
-            operation.targets = vec![Operand::register(made)];
+            operation.targets = smallvec![Operand::register(made)];
             let own = guard.map(|guard| (guard, operation.executes_where_held()));
             self.out.push(T::always(operation));
             self.flag = None;

@@ -29,6 +29,7 @@ use crate::mir::{Function, Name, Operand, Operation, Predicated, Virtual};
 use ir::{EntitySet, Loc};
 use isa::Branch;
 use rustc_hash::FxHashSet;
+use smallvec::smallvec;
 
 /// Operations of a side.
 const MOST: usize = 32;
@@ -517,7 +518,7 @@ fn straighten<T: Predicated>(function: &mut Function<T>, head: u32, join: u32) {
     block.weight = block.weight.max(weight);
     // What falls through goes where the join did.
     if let (true, Some(mut jump)) = (falls, jump) {
-        jump.sources = vec![Operand::Block(join + 1)];
+        jump.sources = smallvec![Operand::Block(join + 1)];
         block.operations.push(jump);
     }
 }

@@ -25,7 +25,7 @@ pub mod hammocks;
 pub mod loops;
 
 use crate::mir::liveness::Liveness;
-use crate::mir::{Function, Operand, Operation, Predicated, Virtual};
+use crate::mir::{Function, Operand, Operation, Predicated, Targets, Virtual};
 use ir::Loc;
 use isa::Branch;
 use loops::{Next, Piece, Region, pieces};
@@ -106,7 +106,7 @@ struct Converter<'f, T: Predicated> {
     /// Keyed by predicate: where it is written in the loop, as piece and operation of its block.
     writers: FxHashMap<Virtual, Vec<(usize, usize)>>,
     /// Keyed by compare of a branch: its targets.
-    targets: FxHashMap<(usize, usize), Vec<Operand<T>>>,
+    targets: FxHashMap<(usize, usize), Targets<T>>,
     /// Indexed by piece: predicates of its branch's sides, taken first.
     sides: Vec<Option<(Virtual, Virtual)>>,
     /// Pieces whose sides are made from the branch's predicate, which no compare of their own makes.

@@ -7,6 +7,7 @@
 //! A *home* holds one spilled value, in no memory yet: reducing spills gives it a register, recomputes it, or gives it a slot
 //! of the frame, which it may share. The first block holds what is done with arguments where the function starts.
 
+use super::steps::Steps;
 use crate::allocate::Place;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{SpillSlot, Target};
@@ -15,6 +16,7 @@ use ir::{EntitySet, Loc};
 use isa::Branch;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// The place of a spilled value: an index into `Code::homes`.
@@ -69,7 +71,7 @@ pub(crate) enum Step<T: Target> {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Block<T: Target> {
-    pub(crate) steps: Vec<Step<T>>,
+    pub(crate) steps: Steps<T>,
     pub(crate) weight: f64,
     /// As in `mir::Block`: such a block has operations alone, and stays as it is.
     pub(crate) cycles: Vec<u32>,
@@ -93,7 +95,7 @@ pub(crate) struct Code<'f, T: Target> {
 }
 
 /// What a step reads and writes.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Touched {
     pub(crate) reads: SmallVec<[Location; 4]>,
     /// Those whose old values do not outlive it.
@@ -151,7 +153,7 @@ impl<'f, T: Target> Code<'f, T> {
                 code.around(operation, &home_of, &mut steps);
             }
             code.blocks.push(Block {
-                steps,
+                steps: steps.into(),
                 weight: block.weight,
                 cycles: block.cycles.clone(),
             });
@@ -177,7 +179,7 @@ impl<'f, T: Target> Code<'f, T> {
         }
         let first = self.function.blocks.first();
         self.blocks.push(Block {
-            steps,
+            steps: steps.into(),
             weight: first.map_or(1.0, |block| block.weight),
             cycles: Vec::new(),
         });
@@ -327,14 +329,23 @@ impl<'f, T: Target> Code<'f, T> {
     }
 
     /// What a step of a block reads and writes. Calls and returns read what the block has put into registers by name.
-    pub(crate) fn touched(&self, steps: &[Step<T>], at: usize) -> Touched {
+    pub(crate) fn touched<'s>(&self, steps: &'s Steps<T>, at: usize) -> Cow<'s, Touched> {
+        let own = steps.known(at, || self.by_itself(&steps[at]));
+        if let Step::Operation(operation) = &steps[at]
+            && let Some(branch @ (Branch::Call | Branch::Return)) = operation.branch()
+        {
+            let mut out = own.clone();
+            self.passed(&steps[..at], operation, branch, &mut out);
+            return Cow::Owned(out);
+        }
+        Cow::Borrowed(own)
+    }
+
+    /// The same, without what is passed to others.
+    fn by_itself(&self, step: &Step<T>) -> Touched {
         let mut out = Touched::default();
-        let step = &steps[at];
         match step {
-            Step::Operation(operation) => {
-                self.operation(operation, &mut out);
-                self.passed(&steps[..at], operation, &mut out);
-            }
+            Step::Operation(operation) => self.operation(operation, &mut out),
             Step::Load { to, from, .. } => {
                 out.reads.push(Location::home::<T>(*from));
                 self.expansion(step, Location::register::<T>(*to), &mut out);
@@ -394,11 +405,13 @@ impl<'f, T: Target> Code<'f, T> {
     }
 
     /// The registers in which arguments and results are passed, and those that a call may change.
-    fn passed(&self, in_front: &[Step<T>], operation: &Operation<T>, out: &mut Touched) {
-        let branch = operation.branch();
-        if !matches!(branch, Some(Branch::Call | Branch::Return)) {
-            return;
-        }
+    fn passed(
+        &self,
+        in_front: &[Step<T>],
+        operation: &Operation<T>,
+        branch: Branch,
+        out: &mut Touched,
+    ) {
         for step in in_front.iter().rev() {
             let passed = |register: T::Register| {
                 T::passes(register).then(|| Location::register::<T>(register))
@@ -417,7 +430,7 @@ impl<'f, T: Target> Code<'f, T> {
         let kept = T::implied().into_iter().chain(T::preserved());
         out.reads
             .extend(kept.map(|register| Location::register::<T>(register)));
-        if branch == Some(Branch::Call) {
+        if branch == Branch::Call {
             let outputs: Vec<T::Register> = self
                 .function
                 .outputs
@@ -513,7 +526,7 @@ impl<T: Target> Code<'_, T> {
                 }
             }
             each(group.clone(), live);
-            let touched: SmallVec<[Touched; 1]> = group
+            let touched: SmallVec<[Cow<'_, Touched>; 1]> = group
                 .map(|number| self.touched(&at.steps, number))
                 .collect();
             for location in touched.iter().flat_map(|one| &one.kills) {

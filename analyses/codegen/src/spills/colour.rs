@@ -15,7 +15,6 @@
 use super::Reduction;
 use super::code::{Code, Home, Location, Step};
 use super::facts::{Facts, Point};
-use super::redundant::retain;
 use super::values::{Number, Numbers, Origin, State};
 use super::webs::{Transfers, conflicts, transfers};
 use crate::mir::{Name, Operand, Operation, Target};
@@ -106,7 +105,7 @@ pub(super) fn round<T: Target>(
         let same = |step: &Step<T>| matches!(step, Step::Copy { to, from, .. } if to == from);
         let keep: Vec<bool> = block.steps.iter().map(|step| !same(step)).collect();
         if keep.contains(&false) {
-            retain(block, |number| keep[number]);
+            block.steps.retain(|number| keep[number]);
         }
     }
     found
@@ -212,8 +211,8 @@ impl<T: Target> Round<'_, '_, T> {
     fn give(&mut self, home: Home, register: T::Register) {
         let own = &self.transfers[home.0 as usize];
         for &(block, number) in own.loads.iter().chain(&own.stores) {
-            let step = &mut self.code.blocks[block].steps[number];
-            *step = match &*step {
+            let steps = &mut self.code.blocks[block].steps;
+            let step = match &steps[number] {
                 Step::Load { to, loc, .. } => Step::Copy {
                     to: *to,
                     from: register,
@@ -226,6 +225,7 @@ impl<T: Target> Round<'_, '_, T> {
                 },
                 other => other.clone(),
             };
+            steps.set(number, step);
         }
         for part in T::overlapping(register) {
             self.given.push((Location::register::<T>(part), home));
@@ -253,7 +253,7 @@ impl<T: Target> Round<'_, '_, T> {
             for &read in &remedy.reads {
                 self.stretched.insert(read);
             }
-            self.code.blocks[block].steps[number] = remedy.step;
+            self.code.blocks[block].steps.set(number, remedy.step);
             self.found = true;
         }
     }

@@ -10,7 +10,6 @@
 //! pass no arguments, so that none is meant by itself.
 
 use super::code::{Code, Location, Step};
-use super::redundant::retain;
 use crate::mir::{Name, Operand, Operation, Target};
 use ir::liveness::Liveness;
 
@@ -53,10 +52,11 @@ fn forward<T: Target>(code: &mut Code<'_, T>, block: usize) {
         let (own, source) = (Location::register::<T>(to), Location::register::<T>(from));
         for next in at + 1..code.blocks[block].steps.len() {
             let touched = code.touched(&code.blocks[block].steps, next);
+            let ends = touched.writes().any(|it| it == own || it == source);
             if touched.reads.contains(&own) {
-                read_instead(&mut code.blocks[block].steps[next], to, from);
+                read_instead(code.blocks[block].steps.edit(next), to, from);
             }
-            if touched.writes().any(|it| it == own || it == source) {
+            if ends {
                 break;
             }
         }
@@ -114,20 +114,18 @@ fn backward<T: Target>(code: &mut Code<'_, T>, block: usize, live: &Liveness<Loc
         let Some(start) = start(code, block, at, from, to) else {
             continue;
         };
-        for step in &mut code.blocks[block].steps[start..at] {
-            rename(step, from, to);
+        for number in start..at {
+            rename(code.blocks[block].steps.edit(number), from, to);
         }
         let same = |step: &Step<T>| matches!(step, Step::Copy { to, from, .. } if to == from);
         gone[at] = true;
         gone[start] |= same(&code.blocks[block].steps[start]);
         // It is no move of this register any more.
-        code.blocks[block].steps[at] = Step::Copy {
-            to,
-            from: to,
-            loc: ir::Loc::NONE,
-        };
+        let (from, loc) = (to, ir::Loc::NONE);
+        let steps = &mut code.blocks[block].steps;
+        steps.set(at, Step::Copy { to, from, loc });
     }
-    retain(&mut code.blocks[block], |number| !gone[number]);
+    code.blocks[block].steps.retain(|number| !gone[number]);
 }
 
 /// The step that begins the life of `old` that ends at step `at`, if all of it may be a life of `new`.

@@ -25,13 +25,14 @@ impl<'f, T: Target> Code<'f, T> {
         let mut code = Code::new(function, &places);
         code.homes = homes;
         let arrivals = allocation.arrivals.iter().cloned();
-        code.blocks[0].steps = arrivals.map(Step::Operation).collect();
+        let arrivals: Vec<Step<T>> = arrivals.map(Step::Operation).collect();
+        code.blocks[0].steps = arrivals.into();
         for (block, at) in code.blocks.iter_mut().enumerate() {
-            for (number, step) in at.steps.iter_mut().enumerate() {
-                if let Step::Operation(operation) = &*step
+            for number in 0..at.steps.len() {
+                if let Step::Operation(operation) = &at.steps[number]
                     && let Some(transfer) = transfer(block, number, operation)
                 {
-                    *step = transfer;
+                    at.steps.set(number, transfer);
                 }
             }
         }
@@ -49,21 +50,18 @@ impl<'f, T: Target> Code<'f, T> {
     ) -> [Vec<Operation<T>>; 2] {
         let before = self.blocks[block].clone();
         self.blocks[block].cycles.clear();
-        for step in &mut self.blocks[block].steps {
-            match *step {
-                Step::Load { to, from, loc } if from == home => {
-                    let from = register;
-                    *step = Step::Copy { to, from, loc };
-                }
-                Step::Store { from, to, loc } if to == home => {
-                    let to = register;
-                    *step = Step::Copy { to, from, loc };
-                }
-                _ => {}
-            }
+        let steps = &mut self.blocks[block].steps;
+        for at in 0..steps.len() {
+            let (to, from, loc) = match steps[at] {
+                Step::Load { to, from, loc } if from == home => (to, register, loc),
+                Step::Store { from, to, loc } if to == home => (register, from, loc),
+                _ => continue,
+            };
+            steps.set(at, Step::Copy { to, from, loc });
         }
         let same = |step: &Step<T>| matches!(step, Step::Copy { to, from, .. } if to == from);
-        self.blocks[block].steps.retain(|step| !same(step));
+        let keep: Vec<bool> = steps.iter().map(|step| !same(step)).collect();
+        steps.retain(|number| keep[number]);
         copies::join_in(self, block, live);
         let now = std::mem::replace(&mut self.blocks[block], before);
         [&now, &self.blocks[block]].map(|block| {
@@ -140,7 +138,8 @@ impl Reaching {
             .iter()
             .map(|block| {
                 let all = 0..block.steps.len();
-                all.map(|at| code.touched(&block.steps, at)).collect()
+                all.map(|at| code.touched(&block.steps, at).into_owned())
+                    .collect()
             })
             .collect();
         let mut out = Reaching {

@@ -19,6 +19,7 @@ mod facts;
 pub(crate) mod finished;
 mod pieces;
 mod redundant;
+pub(crate) mod steps;
 mod values;
 mod webs;
 
@@ -60,7 +61,7 @@ pub(crate) fn reduce<T: Target>(
     while rounds(code, reduction, colours) {
         copies::join(code);
     }
-    if reduction == Reduction::Pieces {
+    if reduction == Reduction::Pieces && !code.homes.is_empty() {
         for _ in 0..ROUNDS {
             if !pieces::round(code, colours) {
                 break;
@@ -83,7 +84,8 @@ fn rounds<T: Target>(
     let mut found = false;
     for _ in 0..ROUNDS {
         webs::split(code);
-        if reduction == Reduction::Redundant || !colour::round(code, reduction, colours) {
+        let done = reduction == Reduction::Redundant || code.homes.is_empty();
+        if done || !colour::round(code, reduction, colours) {
             break;
         }
         found = true;

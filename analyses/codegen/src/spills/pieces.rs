@@ -65,13 +65,10 @@ pub(super) fn round<T: Target>(code: &mut Code<'_, T>, colours: &[T::Register]) 
     }
     let found = !moved.is_empty();
     for ((block, at), register) in moved {
-        let step = &mut code.blocks[block].steps[at];
-        if let Step::Load { to, loc, .. } = *step {
-            *step = Step::Copy {
-                to,
-                from: register,
-                loc,
-            };
+        let steps = &mut code.blocks[block].steps;
+        if let Step::Load { to, loc, .. } = steps[at] {
+            let from = register;
+            steps.set(at, Step::Copy { to, from, loc });
         }
     }
     for ((block, at), to, from) in behind.into_iter().rev() {

@@ -3,20 +3,11 @@
 //!
 //! Source: section 2 of the paper, with what it gives repaired.
 
-use super::code::{Block, Code, Location, Step};
+use super::code::{Code, Location, Step};
 use super::facts::{Facts, Point};
 use crate::mir::{Name, Operation, Target};
 use ir::EntitySet;
 use ir::liveness::Liveness;
-
-/// Removes the steps of a block for which `keep` is false; it gets their numbers.
-pub(super) fn retain<T: Target>(block: &mut Block<T>, mut keep: impl FnMut(usize) -> bool) {
-    let mut at = 0;
-    block.steps.retain(|_| {
-        at += 1;
-        keep(at - 1)
-    });
-}
 
 /// Removes steps whose target holds their value already. Returns true if there were any.
 pub(super) fn redundant<T: Target>(code: &mut Code<'_, T>) -> bool {
@@ -45,9 +36,9 @@ pub(super) fn redundant<T: Target>(code: &mut Code<'_, T>) -> bool {
             &mut Vec::new(),
         );
         found |= !gone.is_empty();
-        retain(&mut code.blocks[block], |number| {
-            !gone.contains(&Location(number as u32))
-        });
+        code.blocks[block]
+            .steps
+            .retain(|number| !gone.contains(&Location(number as u32)));
     }
     found
 }
@@ -126,8 +117,8 @@ pub(super) fn dead_in<T: Target>(
             }
         }
     });
-    retain(&mut code.blocks[block], |number| {
-        !gone.contains(&Location(number as u32))
-    });
+    code.blocks[block]
+        .steps
+        .retain(|number| !gone.contains(&Location(number as u32)));
     !gone.is_empty()
 }

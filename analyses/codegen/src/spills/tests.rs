@@ -1,6 +1,7 @@
 //! The paper's figures, in operations of the SC140: r1 of a figure is d1, s0 is home 0.
 
 use super::code::{Block, Code, Home, Location, Step};
+use super::steps::Steps;
 use super::{Reduction, Traffic, colour, first_phase, reduce, webs};
 use crate::mir::{self, Object, Operand, Reference, Virtual};
 use crate::target::sc140::code::{Function, Operation, operation};
@@ -47,7 +48,7 @@ fn blocks(text: &str, guard: Virtual) -> Vec<Block<Sc140>> {
             ["block", _] | ["block", _, _] => {
                 let weight = words.get(2).map_or(1.0, |it| it.parse().expect("a weight"));
                 out.push(Block {
-                    steps: Vec::new(),
+                    steps: Steps::default(),
                     weight,
                     cycles: cycles.clone(),
                 });
@@ -93,24 +94,22 @@ fn blocks(text: &str, guard: Virtual) -> Vec<Block<Sc140>> {
             ["return"] => vec![operation(Opcode::Rts, Vec::new(), Vec::new())],
             ["store", from, to] => {
                 let (from, to) = (D(number(from)), Home(u32::from(number(to))));
-                out.last_mut()
-                    .expect("a block")
-                    .steps
-                    .push(Step::Store { from, to, loc });
+                let steps = &mut out.last_mut().expect("a block").steps;
+                steps.insert(steps.len(), Step::Store { from, to, loc });
                 continue;
             }
             ["load", from, to] => {
                 let (from, to) = (Home(u32::from(number(from))), D(number(to)));
-                out.last_mut()
-                    .expect("a block")
-                    .steps
-                    .push(Step::Load { to, from, loc });
+                let steps = &mut out.last_mut().expect("a block").steps;
+                steps.insert(steps.len(), Step::Load { to, from, loc });
                 continue;
             }
             _ => panic!("{line}"),
         };
         let block = out.last_mut().expect("a block");
-        block.steps.extend(steps.into_iter().map(Step::Operation));
+        for step in steps {
+            block.steps.insert(block.steps.len(), Step::Operation(step));
+        }
     }
     out
 }

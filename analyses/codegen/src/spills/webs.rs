@@ -82,17 +82,28 @@ pub(super) fn split<T: Target>(code: &mut Code<'_, T>) {
     let mut homes: Vec<Virtual> = Vec::new();
     let mut number_of: FxHashMap<u32, Home> = FxHashMap::default();
     let mut of = of.into_iter();
-    for step in code.blocks.iter_mut().flat_map(|block| &mut block.steps) {
-        let (Step::Load { from: home, .. } | Step::Store { to: home, .. }) = step else {
-            continue;
-        };
-        let Some(web) = of.next() else { break };
-        let web = joined.find(web);
-        let old = code.homes[home.0 as usize];
-        *home = *number_of.entry(web).or_insert_with(|| {
-            homes.push(old);
-            Home(homes.len() as u32 - 1)
-        });
+    for block in &mut code.blocks {
+        for at in 0..block.steps.len() {
+            let (Step::Load { from: home, .. } | Step::Store { to: home, .. }) = block.steps[at]
+            else {
+                continue;
+            };
+            let Some(web) = of.next() else { break };
+            let web = joined.find(web);
+            let old = code.homes[home.0 as usize];
+            let now = *number_of.entry(web).or_insert_with(|| {
+                homes.push(old);
+                Home(homes.len() as u32 - 1)
+            });
+            if now == home {
+                continue;
+            }
+            if let Step::Load { from: home, .. } | Step::Store { to: home, .. } =
+                block.steps.edit(at)
+            {
+                *home = now;
+            }
+        }
     }
     code.homes = homes;
 }

@@ -349,14 +349,13 @@ impl Instruction {
     }
 
     fn leaves(&self, out: &mut Effects) {
-        use Opcode::{Bf, Bra, Bsr, Bt, Jf, Jmp, Jsr, Jt, Rte, Rts, Rtstk};
         for (register, _) in self.operands.iter().flat_map(Operand::registers) {
             out.read(register, ReadStage::Address);
         }
         out.write(Reg::PC, WriteWay::Address);
-        out.flow = Some(match self.mnemonic.opcode {
-            Bt | Bf | Jt | Jf => Flow::Branch,
-            Bsr | Jsr => {
+        out.flow = self.mnemonic.opcode.flow();
+        match out.flow {
+            Some(Flow::Call) => {
                 out.stack_pointer();
                 out.read(Reg::SR, ReadStage::Execute);
                 out.memory = Some(Memory {
@@ -364,18 +363,15 @@ impl Instruction {
                     address: None,
                     bytes: 8,
                 });
-                Flow::Call
             }
-            Rts | Rtstk | Rte => {
+            Some(Flow::Return) => {
                 out.stack_pointer();
-                if self.mnemonic.opcode == Rte {
+                if self.mnemonic.opcode == Opcode::Rte {
                     out.write(Reg::SR, WriteWay::Bus);
                 }
-                Flow::Return
             }
-            Bra | Jmp => Flow::Jump,
-            _ => Flow::Stop,
-        });
+            _ => {}
+        }
     }
 
     fn loops(&self, out: &mut Effects) {
@@ -401,11 +397,7 @@ impl Instruction {
                     out.read(Reg::new(File::LoopFlag, number), ReadStage::Address);
                     out.write(Reg::new(File::LoopFlag, number), WriteWay::Address);
                 }
-                out.flow = Some(match self.mnemonic.opcode {
-                    Skipls => Flow::Branch,
-                    Break => Flow::Jump,
-                    _ => Flow::Continue,
-                });
+                out.flow = self.mnemonic.opcode.flow();
             }
             _ => {}
         }
@@ -421,7 +413,7 @@ impl Instruction {
             }
             Trap | Illegal => {
                 out.write(Reg::PC, WriteWay::Address);
-                out.flow = Some(Flow::Stop);
+                out.flow = self.mnemonic.opcode.flow();
                 out.barrier = true;
             }
             _ => out.barrier = true,

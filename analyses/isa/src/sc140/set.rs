@@ -1,6 +1,6 @@
 //! The implementation of `InstructionSet`: the questions that passes ask of every instruction set.
 
-use super::{File, Flow, Instruction, Mnemonic, Opcode, Reg, Target, Unit};
+use super::{File, Flow, Mnemonic, Opcode, Reg, Target, Unit};
 use crate::{Branch, InstructionSet};
 
 /// The instruction set of the StarCore SC140. The guard of an operation is T; its mnemonic says for which value it executes.
@@ -59,9 +59,26 @@ impl Mnemonic {
     pub fn flow(self) -> Option<Flow> {
         match self.opcode {
             Opcode::Lpmarka | Opcode::Lpmarkb => Some(Flow::Continue),
-            // Asked of every operation again and again: others than those of these units go on.
-            _ if matches!(self.row().unit, Unit::Data | Unit::Address | Unit::Mask) => None,
-            _ => Instruction::new(self, Vec::new()).effects().flow,
+            opcode => opcode.flow(),
+        }
+    }
+}
+
+impl Opcode {
+    /// The way in which control leaves an instruction; the marks of loops are not looked at.
+    #[must_use]
+    pub fn flow(self) -> Option<Flow> {
+        use Opcode::{
+            Bf, Bra, Break, Bsr, Bt, Cont, Illegal, Jf, Jmp, Jsr, Jt, Rte, Rts, Rtstk, Skipls, Trap,
+        };
+        match self {
+            Bt | Bf | Jt | Jf | Skipls => Some(Flow::Branch),
+            Bsr | Jsr => Some(Flow::Call),
+            Rts | Rtstk | Rte => Some(Flow::Return),
+            Bra | Jmp | Break => Some(Flow::Jump),
+            Cont => Some(Flow::Continue),
+            Trap | Illegal => Some(Flow::Stop),
+            _ => (self.row().unit == Unit::Flow).then_some(Flow::Stop),
         }
     }
 }

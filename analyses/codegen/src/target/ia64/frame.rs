@@ -7,6 +7,7 @@ use super::code::{FrameOffset, Function, Name, Operand, Operation, Virtual, stac
 use crate::target::ia64::code::op;
 use isa::ia64::{Branch, Completer, Mnemonic, Opcode};
 use isa::ia64::{File, Reg};
+use smallvec::smallvec;
 
 /// Offsets that one addition reaches.
 const NEAR: u64 = 8191;
@@ -222,9 +223,9 @@ impl Frame {
         }
         let mut far = operation.clone();
         far.mnemonic = op!("movl");
-        far.sources = vec![Operand::Number(offset)];
+        far.sources = smallvec![Operand::Number(offset)];
         operation.mnemonic = op!("add");
-        operation.sources = vec![operation.targets[0].clone(), Operand::fixed(base)];
+        operation.sources = smallvec![operation.targets[0].clone(), Operand::fixed(base)];
         Placed::Two([far, operation])
     }
 }

@@ -22,7 +22,12 @@ pub const LOOP: u8 = 3;
 
 /// An operation that always executes, its opcode in the first of its forms that takes such operands.
 #[must_use]
-pub fn operation(opcode: Opcode, targets: Vec<Operand>, sources: Vec<Operand>) -> Operation {
+pub fn operation(
+    opcode: Opcode,
+    targets: impl Into<mir::Targets<Sc140>>,
+    sources: impl Into<mir::Sources<Sc140>>,
+) -> Operation {
+    let (targets, sources) = (targets.into(), sources.into());
     let number = sources
         .iter()
         .any(|source| matches!(source, Operand::Number(_) | Operand::Frame(_)));

@@ -176,7 +176,7 @@ fn enter(function: &mut Function, region: &Region) -> Option<u32> {
 pub(super) fn counting(function: &Function, region: &Region, last: u32) -> Option<Counting> {
     let operations = &function.blocks[last as usize].operations;
     let back = operations.last()?;
-    let goes_back = back.sources == [Operand::Block(region.header)];
+    let goes_back = back.sources[..] == [Operand::Block(region.header)];
     let holds = match back.mnemonic.opcode {
         Opcode::Bt => true,
         Opcode::Bf => false,
@@ -296,7 +296,7 @@ fn step(operations: &[Operation], counter: Virtual) -> Option<(usize, i64)> {
         .rposition(|one| one.writes().any(|written| written == counter))?;
     let found = &operations[at];
     let own = Operand::register(counter);
-    if found.targets != [own.clone()] || found.mnemonic.condition != Condition::Always {
+    if found.targets[..] != [own.clone()] || found.mnemonic.condition != Condition::Always {
         return None;
     }
     let by = match (found.mnemonic.opcode, &found.sources[..]) {

@@ -16,6 +16,7 @@ use crate::pipeline::{self, expand};
 use crate::predicate::loops::innermost;
 use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
+use smallvec::smallvec;
 
 /// The most sets of a short loop.
 pub(super) const SHORT: u32 = 2;
@@ -344,9 +345,9 @@ fn expanded(function: &mut Function, block: u32, sets: &Sets) -> Result<LoopRepo
     let blocks = function.blocks.iter_mut();
     let operations = blocks.flat_map(|block| &mut block.operations);
     for setup in operations.filter(|one| one.mnemonic.opcode == Opcode::Dosetup) {
-        if setup.sources == [Operand::Block(block)] {
+        if setup.sources[..] == [Operand::Block(block)] {
             let to = made.rest.unwrap_or(made.kernel);
-            setup.sources = vec![Operand::Block(to)];
+            setup.sources = smallvec![Operand::Block(to)];
         }
     }
     let mut report = LoopReport {
@@ -375,7 +376,7 @@ fn expanded(function: &mut Function, block: u32, sets: &Sets) -> Result<LoopRepo
 fn enabled_last(function: &mut Function, block: u32, header: u32) {
     for block in &mut function.blocks {
         let starts = |one: &Operation| {
-            one.mnemonic.opcode == Opcode::Dosetup && one.sources == [Operand::Block(header)]
+            one.mnemonic.opcode == Opcode::Dosetup && one.sources[..] == [Operand::Block(header)]
         };
         block.operations.retain(|one| !starts(one));
     }

@@ -12,9 +12,11 @@
 use super::capacity::Capacity;
 use crate::mir::packer::Packer;
 use isa::sc140::{Condition, Effects, File, Instruction, Opcode, Reg, StackHalf, Unit};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// The demand of an instruction on its set.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Asked {
     pub unit: Option<Unit>,
     pub words: u8,
@@ -27,17 +29,17 @@ pub struct Asked {
     pub flows: bool,
     pub stack: Option<(bool, Option<StackHalf>)>,
     /// Keys of what is counted by register, each once an occurrence.
-    counted: Vec<Key>,
+    counted: SmallVec<[Key; 8]>,
 }
 
 /// A register and what is counted of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 struct Key {
     register: u32,
     counts: Counts,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 enum Counts {
     #[default]
     Uses,
@@ -76,7 +78,7 @@ impl Asked {
         let mnemonic = instruction.mnemonic;
         let marks = matches!(mnemonic.opcode, Opcode::Lpmarka | Opcode::Lpmarkb);
         let placed = !marks && mnemonic.opcode != Opcode::Nop;
-        let mut counted: Vec<Key> = Vec::new();
+        let mut counted: SmallVec<[Key; 8]> = SmallVec::new();
         for read in &effects.reads {
             if read.register.file == File::Data {
                 counted.push(Key {
@@ -121,8 +123,16 @@ impl Asked {
 /// The registers that a demand counts.
 const COUNTED: usize = 32;
 
+/// What is counted of one register.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    register: u32,
+    /// By `Counts`.
+    counts: [u8; 4],
+}
+
 /// The sum of what some instructions ask for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
     instructions: u16,
     data: u16,
@@ -137,8 +147,10 @@ pub struct Load {
     /// Pushes and pops of the even and the odd half, and of one that is not known.
     pushes: [u16; 3],
     pops: [u16; 3],
-    counted: [(Key, u16); COUNTED],
-    /// Keys beyond those.
+    /// The first `known` hold registers.
+    counted: [Count; COUNTED],
+    known: u8,
+    /// Keys of registers beyond those.
     beyond: u16,
 }
 
@@ -155,15 +167,24 @@ impl Load {
     pub fn add(&mut self, asked: &Asked) {
         self.sum(asked, |sum, by| *sum += by);
         for key in &asked.counted {
-            let known = self
-                .counted
-                .iter()
-                .position(|(of, count)| of == key && *count > 0);
-            let free = || self.counted.iter().position(|(_, count)| *count == 0);
-            match known.or_else(free) {
-                Some(at) => self.counted[at] = (*key, self.counted[at].1 + 1),
-                None => self.beyond += 1,
-            }
+            let known = usize::from(self.known);
+            let register = |count: &Count| count.register == key.register;
+            let at = match self.counted[..known].iter().position(register) {
+                Some(at) => at,
+                None if known == COUNTED => {
+                    self.beyond += 1;
+                    continue;
+                }
+                None => {
+                    self.counted[known] = Count {
+                        register: key.register,
+                        counts: [0; 4],
+                    };
+                    self.known += 1;
+                    known
+                }
+            };
+            self.counted[at].counts[key.counts as usize] += 1;
         }
     }
 
@@ -171,13 +192,18 @@ impl Load {
     pub fn remove(&mut self, asked: &Asked) {
         self.sum(asked, |sum, by| *sum -= by);
         for key in &asked.counted {
-            let known = self
-                .counted
-                .iter()
-                .position(|(of, count)| of == key && *count > 0);
-            match known {
-                Some(at) => self.counted[at].1 -= 1,
-                None => self.beyond -= 1,
+            let known = usize::from(self.known);
+            let counted = |count: &Count| {
+                count.register == key.register && count.counts[key.counts as usize] > 0
+            };
+            let Some(at) = self.counted[..known].iter().position(counted) else {
+                self.beyond -= 1;
+                continue;
+            };
+            self.counted[at].counts[key.counts as usize] -= 1;
+            if self.counted[at].counts == [0; 4] {
+                self.counted[at] = self.counted[known - 1];
+                self.known -= 1;
             }
         }
     }
@@ -257,42 +283,33 @@ impl Load {
         }
     }
 
-    fn count(&self, register: u32, counts: Counts) -> u16 {
-        let key = Key { register, counts };
-        let known = self.counted.iter();
-        known
-            .filter(|(of, count)| *of == key && *count > 0)
-            .map(|(_, count)| *count)
-            .sum()
+    fn counted(&self) -> &[Count] {
+        &self.counted[..usize::from(self.known)]
     }
 
     fn writes_to(&self, register: u32) -> bool {
-        [Counts::Writes, Counts::WritesIfTrue, Counts::WritesIfFalse]
-            .into_iter()
-            .any(|counts| self.count(register, counts) > 0)
+        let mut counted = self.counted().iter();
+        counted.any(|count| count.register == register && count.counts[1..] != [0; 3])
     }
 
     fn registers_fit(&self, capacity: &Capacity) -> bool {
-        let known = self.counted.iter().filter(|(_, count)| *count > 0);
         let status = number(Reg::SR);
-        let bits = [Reg::TRUTH, Reg::SHORT_LOOP, Reg::INTERRUPTS].map(number);
-        let status_alone = !self.writes_to(status) || {
-            let bits = bits.iter().any(|bit| self.writes_to(*bit));
-            // The carry is not counted: a data instruction may write it.
-            !bits && self.data == 0
-        };
-        let flags_alone = !self.writes_to(number(Reg::EMR)) || self.data == 0;
-        status_alone
-            && flags_alone
-            && known.clone().all(|(key, count)| match key.counts {
-                Counts::Uses => u32::from(*count) <= capacity.uses,
-                Counts::Writes => {
-                    *count == 1
-                        && self.count(key.register, Counts::WritesIfTrue) == 0
-                        && self.count(key.register, Counts::WritesIfFalse) == 0
+        let bits = || [Reg::TRUTH, Reg::SHORT_LOOP, Reg::INTERRUPTS].map(number);
+        self.counted().iter().all(|count| {
+            let [uses, writes, if_true, if_false] = count.counts.map(u32::from);
+            uses <= capacity.uses
+                && match (writes, if_true.max(if_false)) {
+                    (0, 0) => true,
+                    (0, 1) | (1, 0) => match count.register {
+                        // The carry is not counted: a data instruction may write it.
+                        it if it == status => {
+                            self.data == 0 && !bits().iter().any(|bit| self.writes_to(*bit))
+                        }
+                        it => it != number(Reg::EMR) || self.data == 0,
+                    },
+                    _ => false,
                 }
-                Counts::WritesIfTrue | Counts::WritesIfFalse => *count == 1,
-            })
+        })
     }
 }
 
@@ -341,9 +358,10 @@ pub struct Packing {
 impl Packing {
     #[must_use]
     pub fn new(capacity: Capacity, asked: Vec<Asked>) -> Packing {
-        let kinds = asked
-            .iter()
-            .map(|own| asked.iter().position(|known| known == own).unwrap_or(0))
+        let mut first: FxHashMap<&Asked, usize> = FxHashMap::default();
+        let kinds = asked.iter().enumerate();
+        let kinds = kinds
+            .map(|(at, own)| *first.entry(own).or_insert(at))
             .collect();
         Packing {
             capacity,

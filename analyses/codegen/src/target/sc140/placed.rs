@@ -71,48 +71,62 @@ pub(super) fn place(
         Ok(scanned) => scanned,
         Err(refused) => others.next().ok_or(refused)?,
     };
-    let others: Vec<Decided<Sc140>> = others.collect();
-    let decided = || std::iter::once(&first).chain(&others);
-    let packed = |decided: &Decided<Sc140>, reduction| {
+    let decided: Vec<Decided<'_, Sc140>> = std::iter::once(first).chain(others).collect();
+    let packed = |decided: &Decided<'_, Sc140>, reduction| {
         let (function, allocation) = decided.written(reduction);
         Packed::new(function, allocation, sets)
     };
-    let all = others.iter().map(|decided| packed(decided, None));
-    let base = all.fold(packed(&first, None), Packed::or_shorter);
+    let mut all: Vec<(&Decided<'_, Sc140>, Packed)> =
+        decided.iter().map(|own| (own, packed(own, None))).collect();
+    // The one first that may become the shortest.
+    all.sort_by(|(_, one), (_, other)| one.least().total_cmp(&other.least()));
+    let shortest = |&one: &usize, &other: &usize| all[one].1.cycles.total_cmp(&all[other].1.cycles);
+    let base = (0..all.len()).min_by(shortest).unwrap_or(0);
+    let base = &all[base].1;
     let given = base.allocation.traffic;
-    // What saves transfers may make sets wait.
-    let less = REDUCTIONS
-        .into_iter()
-        .filter(|_| reduce && given != Traffic::default());
     let mut reduced = match reduce {
         true => Reduced::Fully,
         false => Reduced::Kept,
     };
-    let mut less = less.filter_map(|reduction| {
-        let made = decided().flat_map(|decided| {
-            let own = packed(decided, Some(reduction));
-            // What still is loaded may wait in several registers.
-            let more = reduction == Reduction::AnyClass && own.allocation.traffic.loads > 0;
-            let pieces = more.then(|| packed(decided, Some(Reduction::Pieces)));
-            pieces.into_iter().chain([own])
+    // What saves transfers may make sets wait.
+    let mut less = REDUCTIONS
+        .into_iter()
+        .filter(|_| reduce && given != Traffic::default())
+        .filter_map(|reduction| {
+            let mut chosen: Option<Packed> = None;
+            let mut worse: Option<Packed> = None;
+            for (decided, own) in &all {
+                let most = chosen.as_ref().map_or(base.cycles, |chosen| chosen.cycles);
+                if own.least() > most {
+                    continue;
+                }
+                let mut made = vec![packed(decided, Some(reduction))];
+                // What still is loaded may wait in several registers.
+                if reduction == Reduction::AnyClass && made[0].allocation.traffic.loads > 0 {
+                    made.insert(0, packed(decided, Some(Reduction::Pieces)));
+                }
+                for made in made {
+                    let best = match made.is_no_worse_than(base) {
+                        true => &mut chosen,
+                        false => &mut worse,
+                    };
+                    *best = Some(match best.take() {
+                        Some(best) => best.or_shorter(made),
+                        None => made,
+                    });
+                }
+            }
+            if let (None, Reduced::Fully, Some(least)) = (&chosen, reduced, worse) {
+                reduced = Reduced::Rejected(least.lengthened(base));
+            }
+            chosen
         });
-        let (fitting, worse): (Vec<Packed>, Vec<Packed>) =
-            made.partition(|made| made.is_no_worse_than(&base));
-        let chosen = fitting.into_iter().reduce(Packed::or_shorter);
-        if let (None, Reduced::Fully) = (&chosen, reduced)
-            && let Some(least) = worse.into_iter().reduce(Packed::or_shorter)
-        {
-            reduced = Reduced::Rejected(least.lengthened(&base));
-        }
-        chosen
-    });
     let chosen = less.next();
-    drop(less);
     let Packed {
         function,
         allocation,
         ..
-    } = chosen.unwrap_or(base);
+    } = chosen.unwrap_or_else(|| base.clone());
     Ok(Placed {
         function,
         allocation,
@@ -137,6 +151,7 @@ pub(super) fn packed_as(function: Function, allocation: Allocation, sets: &Sets)
 }
 
 /// A function in sets, and the cycles that it takes by the weights of blocks.
+#[derive(Clone)]
 struct Packed {
     function: Function,
     allocation: Allocation,
@@ -154,6 +169,10 @@ impl Packed {
             function,
             allocation,
         }
+    }
+    /// The cycles that are left if each transfer goes, with its set and one that waits for it.
+    fn least(&self) -> f64 {
+        self.cycles - 2.0 * self.allocation.traffic.executed
     }
     /// The one of two that takes fewer cycles.
     fn or_shorter(self, other: Packed) -> Packed {

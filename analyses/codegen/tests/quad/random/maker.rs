@@ -368,7 +368,7 @@ impl Maker<'_> {
     fn aim(&mut self, block: usize) {
         let target = Operand::Block(self.here());
         let jump = self.function.blocks[block].operations.last_mut();
-        jump.expect("ends in a jump").sources = vec![target];
+        jump.expect("ends in a jump").sources = vec![target].into();
     }
 
     /// Operations, and choices between some of them, to a depth.

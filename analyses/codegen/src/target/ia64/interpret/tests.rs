@@ -32,7 +32,10 @@ const R32: Reg = Reg::general(32);
 const R33: Reg = Reg::general(33);
 
 fn put(mnemonic: Mnemonic, targets: &[Reg], sources: &[Operand]) -> Operation {
-    let targets = targets.iter().map(|it| Operand::fixed(*it)).collect();
+    let targets = targets
+        .iter()
+        .map(|it| Operand::fixed(*it))
+        .collect::<Vec<_>>();
     Operation::plain(mnemonic, targets, sources.to_vec())
 }
 

@@ -30,6 +30,7 @@ use isa::ia64::File;
 use isa::ia64::register::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 /// The way in which the block behind the loop knows which exit was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -334,7 +335,7 @@ impl Planner<'_> {
                 self.copied(
                     &compare,
                     |operation| {
-                        operation.targets = targets;
+                        operation.targets = targets.into();
                         operation.mnemonic = unc;
                     },
                     Some(from),
@@ -390,7 +391,7 @@ impl Planner<'_> {
                 self.copied(
                     &compare,
                     |operation| {
-                        operation.targets = targets;
+                        operation.targets = targets.into();
                         if !last {
                             operation.mnemonic = unconditional(operation.mnemonic);
                         }
@@ -461,7 +462,7 @@ impl Planner<'_> {
                         &compare,
                         |operation| {
                             operation.mnemonic = mnemonic;
-                            operation.targets = vec![valid, ZERO];
+                            operation.targets = smallvec![valid, ZERO];
                         },
                         Some(from),
                         count,
@@ -471,7 +472,7 @@ impl Planner<'_> {
                     self.copied(
                         &compare,
                         |operation| {
-                            operation.targets = targets;
+                            operation.targets = targets.into();
                             operation.mnemonic = unconditional(operation.mnemonic);
                         },
                         Some(from),
@@ -534,7 +535,7 @@ impl Planner<'_> {
         let guard = self.valid;
         self.copied(
             &compare,
-            |operation| operation.targets = targets,
+            |operation| operation.targets = targets.into(),
             Some(guard),
             count,
         );
@@ -581,7 +582,7 @@ impl Planner<'_> {
                 &compare,
                 |operation| {
                     operation.mnemonic = mnemonic;
-                    operation.targets = targets;
+                    operation.targets = targets.into();
                 },
                 Some(guard),
                 count,
@@ -697,8 +698,8 @@ impl Planner<'_> {
             Some((_, mut compare)) => {
                 let first = compare.operation.targets[0].virtual_register() == Some(own);
                 compare.operation.targets = match first {
-                    true => vec![Operand::register(both), ZERO],
-                    false => vec![ZERO, Operand::register(both)],
+                    true => smallvec![Operand::register(both), ZERO],
+                    false => smallvec![ZERO, Operand::register(both)],
                 };
                 compare.operation.mnemonic = unconditional(compare.operation.mnemonic);
                 compare.operation.predicate = Some(reached);

@@ -77,7 +77,7 @@ fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
     Some(Operation {
         mnemonic,
         predicate: None,
-        sources: registers.to_vec(),
+        sources: registers.into_iter().collect(),
         ..operation.clone()
     })
 }

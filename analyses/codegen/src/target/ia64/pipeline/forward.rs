@@ -22,6 +22,7 @@ use isa::ia64::Access;
 use isa::ia64::File;
 use isa::ia64::{Mnemonic, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::smallvec;
 
 /// The loop without such loads, and how many there were; `touches` are those of its accesses in their order.
 pub(super) fn forwarded(
@@ -84,7 +85,7 @@ pub(super) fn forwarded(
                 }
                 _ => (value, made, made + 1),
             };
-            first.targets = vec![Operand::register(value)];
+            first.targets = smallvec![Operand::register(value)];
             out.live.insert(value);
             for operation in &mut out.operations[..from] {
                 renamed(operation, known.target, value);

@@ -35,6 +35,7 @@ use ir::Loc;
 use isa::ia64::Opcode;
 use isa::ia64::{File, Reg};
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 /// The steps that an addition to an address can encode.
 const STEPS: std::ops::RangeInclusive<i64> = -8192..=8191;
@@ -669,7 +670,7 @@ impl Kernel<'_> {
                         if let Some(load) = load {
                             let address = function.register(File::General);
                             repeated.push(self.taken_back(load, one, address)?);
-                            placed.sources = vec![Operand::Address(Name::Virtual(address))];
+                            placed.sources = smallvec![Operand::Address(Name::Virtual(address))];
                         }
                         repeated.push(placed);
                     }

@@ -19,6 +19,7 @@ use crate::target::ia64::code::{Name, Operand, Virtual};
 use crate::target::ia64::describe::Described;
 use isa::ia64::Access;
 use isa::ia64::Opcode;
+use smallvec::smallvec;
 
 /// Loads of an iteration as pairs, and the addresses that must be multiples of a number of bytes; `None`:
 /// there is no pair. `left`: the registers read behind the loop.
@@ -78,7 +79,8 @@ pub(super) fn paired(
             Opcode::Ldf8 => op!("ldfp8"),
             _ => op!("ldfpd"),
         };
-        item.operation.targets = vec![Operand::register(one.name), Operand::register(second.name)];
+        item.operation.targets =
+            smallvec![Operand::register(one.name), Operand::register(second.name)];
         if let Some(memory) = &mut item.operation.memory {
             memory.bytes = whole;
         }

@@ -16,6 +16,7 @@ use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
 use isa::ia64::{File, Reg};
 use isa::ia64::{Mnemonic, Opcode};
+use smallvec::smallvec;
 
 /// Constants that a sum takes.
 const NEAR: std::ops::RangeInclusive<i64> = -8192..=8191;
@@ -82,7 +83,7 @@ pub(super) fn fold(given: &mut Loop) {
             continue;
         }
         let item = &mut given.items[at];
-        item.operation.sources = vec![Operand::Number(by + more), Operand::register(start)];
+        item.operation.sources = smallvec![Operand::Number(by + more), Operand::register(start)];
         item.before.retain(|one| *one != of);
         if earlier {
             item.before.push(start);

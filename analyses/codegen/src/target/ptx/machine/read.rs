@@ -100,7 +100,7 @@ pub fn read(tree: &PtxFunction) -> Result<Body, Refusal> {
         }
         let operation = Operation::plain(
             mnemonic,
-            line.writes.iter().map(register).collect(),
+            line.writes.iter().map(register).collect::<Vec<_>>(),
             sources,
         )
         .under(predicate)
