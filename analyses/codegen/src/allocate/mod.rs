@@ -101,7 +101,6 @@ impl<T: Target> Allocation<T> {
 pub fn simplify<T: Target>(function: &mut Function<T>) {
     simplify::dead(function);
     simplify::sink(function);
-    simplify::delay(function);
     coalesce::coalesce(function);
     hoist::hoist(function);
     simplify::post_increment(function);

@@ -30,16 +30,9 @@ impl InstructionSet for Sc140 {
             Flow::Jump | Flow::Branch | Flow::Stop => Some(Branch::Jump),
         }
     }
-    fn steps(mnemonic: Mnemonic, targets: usize, sources: usize) -> bool {
-        use Opcode::{Move2f, Move2l, Move2w, Move4f, Move4w};
-        let moved = match mnemonic.opcode {
-            Move2f | Move2l | Move2w => 2,
-            Move4f | Move4w => 4,
-            _ => 1,
-        };
+    fn steps(mnemonic: Mnemonic, sources: usize) -> bool {
         let row = mnemonic.row();
-        let is_move = row.unit == Unit::Address && row.name.starts_with("move");
-        is_move && targets + sources > moved + 1
+        sources >= 2 && row.unit == Unit::Address && row.name.starts_with("move")
     }
     fn executes_where_held(mnemonic: Mnemonic) -> bool {
         mnemonic.condition != super::Condition::False
