@@ -128,7 +128,7 @@ const COUNTED: usize = 32;
 struct Count {
     register: u32,
     /// By `Counts`.
-    counts: [u8; 4],
+    counts: [u16; 4],
 }
 
 /// The sum of what some instructions ask for.
