@@ -295,6 +295,7 @@ fn loops_by_every_option_for_ia64() {
         placements: 3,
         decisions: 40,
         intervals: 6,
+        least: 1,
     };
     let ways = [
         ("every loop", base),

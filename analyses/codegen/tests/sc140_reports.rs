@@ -330,3 +330,64 @@ fn what_is_said_to_be_free_is_named_by_no_line_meanwhile() {
         made.text
     );
 }
+
+/// What is stored is loaded where it was loaded before, or some iterations later: the recurrence is as long as that asks for.
+#[test]
+fn accesses_meet_after_as_many_iterations_as_they_are_apart() {
+    let of = |body: &str| {
+        let text = format!(
+            "extern void use(short *u);\nvoid f(short *x, const short *a, int n) {{\n    short u[80];\n    use(u);\n    {body}\n    use(u);\n}}\n"
+        );
+        let report = only(&text, "f");
+        let bounds = report.bounds.clone().expect("bounds");
+        (bounds.rec_mii, report.reasons.len())
+    };
+    // In place: an iteration loads nothing that one before has stored.
+    assert_eq!(
+        of("for (int i = 0; i < n; i++) x[i] = (short)(x[i] * 3 >> 1);"),
+        (1, 0)
+    );
+    // Loaded before it is stored.
+    assert_eq!(
+        of("for (int i = 0; i < n; i++) x[i] = (short)(x[i + 2] * 3 >> 1);"),
+        (1, 0)
+    );
+    // Load, product, shift, store: four cycles in one, two, three iterations.
+    let behind = |by: i32| {
+        of(&format!(
+            "for (int i = {by}; i < n; i++) x[i] = (short)(x[i - {by}] * 3 >> 1);"
+        ))
+        .0
+    };
+    assert_eq!([1, 2, 4, 8].map(behind), [4, 2, 1, 1]);
+    // No argument leads to a variable of the function, which may lead to another argument.
+    assert_eq!(
+        of("for (int i = 0; i < n; i++) u[i] = (short)(a[i] * 3 >> 1);"),
+        (1, 0)
+    );
+    assert_eq!(
+        of("for (int i = 0; i < n; i++) x[i] = (short)(a[i] * 3 >> 1);"),
+        (4, 1)
+    );
+    let in_place = "void f(short *x, int n) {\n    for (int i = 0; i < n; i++) x[i] = (short)(x[i] * 3 >> 1);\n}\n";
+    let report = only(in_place, "f");
+    assert_eq!((report.interval, report.is_pipelined()), (1, true));
+}
+
+/// Accesses step the pointer that they use, however often it moves in an iteration.
+#[test]
+fn a_pointer_that_moves_several_times_is_stepped_by_its_accesses() {
+    let text = "void f(short *restrict y, const short *restrict x, const short *restrict w, int n) {\n    for (int i = 0; i < n; i += 2) {\n        *y++ = (short)(*x++ * *w++ >> 15);\n        *y++ = (short)(*x++ * *w++ >> 15);\n    }\n}\n";
+    let report = only(text, "f");
+    let bounds = report.bounds.clone().expect("bounds");
+    assert_eq!((report.interval, bounds.res_mii()), (3, 3));
+    assert_eq!(bounds.resource(), Some(Resource::AddressUnits));
+}
+
+/// A loop from a number to a number is counted by one.
+#[test]
+fn constant_rounds_are_not_computed() {
+    let text = "int f(const short *x) {\n    int s = 0;\n    for (int i = 3; i < 40; i++) { if (x[i] > s) s = x[i]; }\n    return s;\n}\n";
+    let made = emitted(text, "f", 0);
+    assert!(made.text.contains("#37,"), "{}", made.text);
+}

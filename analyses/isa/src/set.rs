@@ -22,8 +22,9 @@ pub trait InstructionSet: Copy + Eq + Ord + Hash + Debug + Default + Send + Sync
     fn is_guard(class: Self::Class) -> bool;
     /// The way in which control leaves an instruction, if it does not only fall through.
     fn branch(mnemonic: Self::Mnemonic) -> Option<Branch>;
-    /// Returns true if an access with so many sources adds its last one to the register of its address.
-    fn steps(mnemonic: Self::Mnemonic, sources: usize) -> bool;
+    /// Returns true if an access with so many targets and sources adds its last source to the register of its address. Of a
+    /// store the address is a target.
+    fn steps(mnemonic: Self::Mnemonic, targets: usize, sources: usize) -> bool;
     /// Returns true if an instruction with a guard executes where the guard holds, and not where it does not.
     fn executes_where_held(mnemonic: Self::Mnemonic) -> bool;
     /// Returns true if nothing of their old values stays in the targets.

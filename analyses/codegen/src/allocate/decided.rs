@@ -92,22 +92,28 @@ impl<'f, T: Target> Decided<'f, T> {
         })
     }
 
-    /// Places by scans that each take values out of registers, in this order. `None`: a value that a transfer of one operation
-    /// does not load or store would have to go, one operation asks for too many registers, or cycles are decided.
+    /// Places by scans that each take values out of registers, in this order; those that blocks name whose cycles are decided
+    /// stay. `None`: a value that a transfer of one operation does not load or store would have to go, or one operation, or one
+    /// such block, asks for too many registers.
     pub fn one_by_one(
         function: &'f Function<T>,
         processor: &T::Processor,
         limits: &T::Limits,
         order: Order,
     ) -> Option<Self> {
-        let fixed = function.blocks.iter().any(|block| !block.cycles.is_empty());
-        if fixed || T::marks(function) || !function.outputs.is_empty() {
+        if T::marks(function) || !function.outputs.is_empty() {
             return None;
         }
         let mut work = function.clone();
         let mut slots = Slots::default();
         let files = T::files(function, processor, limits);
-        let fitted = rounds::fit(&mut work, &files, &[], order, &mut slots).ok()?;
+        // Where cycles are decided there is no room for transfers: what only lives through such a block may go.
+        let decided = function.blocks.iter().filter(|it| !it.cycles.is_empty());
+        let operations = decided.flat_map(|block| &block.operations);
+        let mut kept: Vec<Virtual> = operations.flat_map(Operation::virtual_registers).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        let fitted = rounds::fit(&mut work, &files, &kept, order, &mut slots).ok()?;
         if slots.impossible {
             return None;
         }

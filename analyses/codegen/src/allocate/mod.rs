@@ -99,8 +99,15 @@ impl<T: Target> Allocation<T> {
 /// Simplifies a function as far as is possible without knowing registers: dead operations, moves, addresses
 /// that step.
 pub fn simplify<T: Target>(function: &mut Function<T>) {
+    let unwritten = |function: &Function<T>| Liveness::of(function).at_start(0).clone();
+    let before = cfg!(debug_assertions).then(|| unwritten(function));
     simplify::dead(function);
     simplify::sink(function);
+    simplify::delay(function);
+    // A register that is read without a definition is one that a pass has lost.
+    debug_assert!(
+        before.is_none_or(|before| unwritten(function).iter().all(|one| before.contains(&one)))
+    );
     coalesce::coalesce(function);
     hoist::hoist(function);
     simplify::post_increment(function);

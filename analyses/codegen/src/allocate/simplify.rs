@@ -121,6 +121,84 @@ pub(super) fn sink<T: Target>(function: &mut Function<T>) {
     }
 }
 
+/// A sum of an address and a number that takes two operations, `t = x; t = t + 2`, moves down behind the last read of `x` as
+/// long as nothing there names `t`: both may be one register then, and what reads `x` last may step it.
+///
+/// ```text
+/// t = p; t = t + 2; load [p]; u = t; u = u + 2; load [t]; p = u        load [p]; t = p; t = t + 2; load [t]; ..
+/// ```
+pub(super) fn delay<T: Target>(function: &mut Function<T>) {
+    let mut named = vec![0u32; function.registers.len()];
+    let blocks = function.blocks.iter();
+    for operation in blocks.flat_map(|block| &block.operations) {
+        for one in operation.virtual_registers() {
+            named[one.0 as usize] += 1;
+        }
+    }
+    for block in function
+        .blocks
+        .iter_mut()
+        .filter(|block| block.cycles.is_empty())
+    {
+        let operations = &mut block.operations;
+        let mut at = 0;
+        while at + 1 < operations.len() {
+            let sum = T::copied(&operations[at])
+                .filter(|(sum, _)| T::increment(&operations[at + 1]).is_some_and(|it| it.0 == *sum))
+                .filter(|_| operations[at + 1].predicate.is_none());
+            let Some((mut sum, from)) = sum else {
+                at += 1;
+                continue;
+            };
+            // `u = t` behind it, where nothing else names `t`.
+            if let Some((to, _)) = operations
+                .get(at + 2)
+                .and_then(T::copied)
+                .filter(|&(to, of)| of == sum && to != from)
+                && named[sum.0 as usize]
+                    == operations[at..at + 3]
+                        .iter()
+                        .map(|one| names(one, sum))
+                        .sum::<u32>()
+            {
+                operations.remove(at + 2);
+                for operation in &mut operations[at..at + 2] {
+                    for operand in operation.targets.iter_mut().chain(&mut operation.sources) {
+                        if *operand == Operand::register(sum) {
+                            *operand = Operand::register(to);
+                        }
+                    }
+                }
+                // Both were named by the copy, which is gone.
+                named[to.0 as usize] += std::mem::take(&mut named[sum.0 as usize]) - 2;
+                sum = to;
+            }
+            let stays = |one: &Operation<T>| {
+                one.branch().is_some()
+                    || one.virtual_registers().any(|named| named == sum)
+                    || one.writes().any(|written| written == from)
+            };
+            let behind = operations[at + 2..].iter().position(stays);
+            let end = at + 2 + behind.unwrap_or(operations.len() - at - 2);
+            // A copy that reads it may belong to another such sum.
+            let reads = |one: &Operation<T>| {
+                T::copied(one).is_none() && one.reads().any(|read| read == from)
+            };
+            let last = operations[at + 2..end].iter().rposition(reads);
+            match last {
+                Some(last) => operations[at..at + 3 + last].rotate_left(2),
+                None => at += 2,
+            }
+        }
+    }
+}
+
+/// The number of times that an operation names a register.
+fn names<T: Target>(operation: &Operation<T>, register: Virtual) -> u32 {
+    let named = operation.virtual_registers();
+    named.filter(|named| *named == register).count() as u32
+}
+
 /// `ld8 v = [a]` with `a = a + 8` behind it and nothing between that reads or writes `a`: `ld8 v = [a], 8`.
 pub(super) fn post_increment<T: Target>(function: &mut Function<T>) {
     for block in function

@@ -13,6 +13,7 @@
 //! order. Locations are numbers: virtual registers before allocation, storage behind it.
 
 use super::function::{FrameOffset, Name, Operand, Operation};
+use super::places::Places;
 use super::schedule::Scheduled;
 use isa::Branch;
 use rustc_hash::FxHashMap;
@@ -109,28 +110,41 @@ struct History {
     readers: Vec<u32>,
 }
 
-/// Dependences of some operations in their order, `carried` ones to the next iteration included where they are the body of
-/// a loop. A location that `renames` has a new name in each iteration: only its values are carried.
-pub fn dependences<T: Scheduled>(
+/// Dependences of some operations in their order, `carried` ones to later iterations included where they are the body of a
+/// loop. A location that `renames` has a new name in each iteration: only its values are carried. `places` say which accesses
+/// meet, and how many iterations later, as far as they know more than objects do.
+pub(crate) fn dependences<T: Scheduled>(
     operations: &[Operation<T>],
     processor: &T::Processor,
     locate: &dyn Fn(Name<T>) -> Locations,
     carried: bool,
     renames: &dyn Fn(u32) -> bool,
+    places: Option<&Places>,
 ) -> Vec<Dependence> {
     let count = operations.len() as u32;
     let mut out: Vec<Dependence> = Vec::new();
     let mut push = |from: u32, to: u32, kind: DependenceKind, latency: u32| {
         // Both of one iteration, or of two that follow each other.
-        if from < count && (to < count || carried) {
-            out.push(Dependence {
-                from,
-                to: to % count.max(1),
-                kind,
-                latency,
-                distance: u32::from(to >= count),
-            });
+        if from >= count || (to >= count && !carried) {
+            return;
         }
+        let next = u32::from(to >= count);
+        let to = to % count.max(1);
+        let distance = match (kind, places) {
+            (DependenceKind::Memory, Some(places)) => places.distance(from, to, next),
+            _ => Some(next),
+        };
+        out.extend(
+            distance
+                .filter(|&distance| next > 0 || distance == 0)
+                .map(|distance| Dependence {
+                    from,
+                    to,
+                    kind,
+                    latency,
+                    distance,
+                }),
+        );
     };
     let mut registers: FxHashMap<u32, History> = FxHashMap::default();
     let mut accesses: Vec<u32> = Vec::new();

@@ -94,11 +94,13 @@ impl<S: PartialEq> Object<S> {
     /// Returns true if no access to one meets a store to the other.
     #[must_use]
     pub fn is_apart(&self, other: &Self) -> bool {
-        use Object::{Constant, Parameter, Private, Restrict, Unknown};
+        use Object::{Constant, Parameter, Private, Restrict, Slot, Unknown};
         match (self, other) {
             (one, other) if one == other => matches!(one, Constant(_)),
             (Restrict(_) | Private(_) | Constant(_), _)
             | (_, Restrict(_) | Private(_) | Constant(_)) => true,
+            // The variables of a call begin to exist when its arguments are there.
+            (Parameter(_), Slot(_)) | (Slot(_), Parameter(_)) => true,
             (Unknown | Parameter(_), _) | (_, Unknown | Parameter(_)) => false,
             _ => true,
         }
@@ -380,7 +382,7 @@ impl<T: InstructionSet> Operation<T> {
     /// The base that a load, store or prefetch steps behind its access.
     #[must_use]
     pub fn stepped(&self) -> Option<Name<T>> {
-        if !T::steps(self.mnemonic, self.sources.len()) {
+        if !T::steps(self.mnemonic, self.targets.len(), self.sources.len()) {
             return None;
         }
         let operands = self.targets.iter().chain(&self.sources);

@@ -5,6 +5,7 @@ pub mod dependence;
 pub mod function;
 pub mod liveness;
 pub mod packer;
+pub(crate) mod places;
 pub mod pressure;
 mod schedule;
 pub(crate) mod straight;

@@ -46,7 +46,11 @@ fn effects<T: Scheduled>(
             out.reads.extend(locate(*name));
         }
     }
-    let steps = T::steps(operation.mnemonic, operation.sources.len());
+    let steps = T::steps(
+        operation.mnemonic,
+        operation.targets.len(),
+        operation.sources.len(),
+    );
     for operand in operation.targets.iter().chain(&operation.sources) {
         if let (Operand::Address(name), true) = (operand, steps) {
             out.writes.extend(locate(*name));

@@ -32,7 +32,7 @@ pub fn packets<T: Scheduled>(
     processor: &T::Processor,
     locate: &dyn Fn(Name<T>) -> Locations,
 ) -> Packets {
-    let mut edges = dependences(operations, processor, locate, false, &|_| false);
+    let mut edges = dependences(operations, processor, locate, false, &|_| false, None);
     edges.extend(control(operations));
     edges.extend(settled(operations, locate));
     let count = operations.len();

@@ -27,10 +27,11 @@ use super::lifetime::{Value, aligned, shorten};
 use super::{Limits, schedule};
 use crate::mir::dependence::{DependenceKind, Locations, apart, dependences, reads, writes};
 use crate::mir::liveness::Liveness;
+use crate::mir::places::Places;
 use crate::mir::{Arithmetic, Block, Counted, Function, Name, Operand, Operation, Rounds, Virtual};
 use isa::Branch;
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 /// The most iterations that a kernel holds.
 const LARGEST: u32 = 8;
@@ -66,17 +67,20 @@ pub enum Unexpandable {
     #[error("no schedule of an interval up to {0} was found")]
     NotScheduled(u32),
     #[error("a value needs names in more than {LARGEST} iterations")]
-    TooManyNames,
+    TooManyNames { interval: u32 },
     #[error("operations of one cycle exchange registers")]
-    Exchange,
+    Exchange { interval: u32 },
 }
 
 /// The body of a loop, its schedule, and the names of its values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan<T: Counted> {
+    /// The loop, with the code in front of it as it was.
+    pub block: u32,
     /// The body without the branch back.
     pub body: Vec<Operation<T>>,
     pub back: Operation<T>,
+    pub(crate) places: Places,
     /// The schedule of the body, with the branch behind it.
     pub schedule: Schedule,
     /// Keyed by value that has names: how many. Each divides `copies`.
@@ -110,25 +114,36 @@ fn registers<T: Counted>(name: Name<T>) -> Option<Virtual> {
     }
 }
 
-/// Virtual registers that one operation of the body writes, for certain and without a read of its own.
+/// Virtual registers that may have a name of their own in each iteration: one operation of the body writes them, for certain and
+/// without a read of its own, or the first that names them does.
 fn renameable<T: Counted>(function: &Function<T>, body: &[Operation<T>]) -> FxHashSet<Virtual> {
     let mut written: FxHashMap<Virtual, u32> = FxHashMap::default();
     let mut fixed: FxHashSet<Virtual> = FxHashSet::default();
+    // What an iteration writes before anything reads it may be written again.
+    let mut begun: FxHashSet<Virtual> = FxHashSet::default();
+    let mut named: FxHashSet<Virtual> = FxHashSet::default();
     for operation in body {
-        for name in writes(operation) {
-            let Some(one) = registers(name) else { continue };
+        let reads: SmallVec<[Virtual; 6]> =
+            reads(operation).into_iter().filter_map(registers).collect();
+        named.extend(&reads);
+        for one in writes(operation).into_iter().filter_map(registers) {
             *written.entry(one).or_default() += 1;
             // An operand that is read and written has one name.
             let both = T::accumulates(operation.mnemonic)
                 || operation.stepped() == Some(Name::Virtual(one));
             if both || !operation.is_certain() || T::is_single(function.class(one)) {
                 fixed.insert(one);
+            } else if !named.contains(&one) {
+                begun.insert(one);
             }
+            named.insert(one);
         }
     }
-    let once = written.into_iter().filter(|&(_, count)| count == 1);
-    let free = once.map(|(one, _)| one).filter(|one| !fixed.contains(one));
-    free.collect()
+    let free = written.into_iter().filter(|(one, count)| {
+        let single = T::is_single(function.class(*one));
+        begun.contains(one) && !single || *count == 1 && !fixed.contains(one)
+    });
+    free.map(|(one, _)| one).collect()
 }
 
 /// Schedules a loop of one block.
@@ -154,7 +169,8 @@ pub fn plan<T: Counted>(
     }
     let renamed = renameable(function, body);
     let branch = body.len() as u32;
-    let graph = graph_of(function, operations, &renamed, processor).0;
+    let places = Places::of(function, block, body);
+    let graph = graph_of(function, block, &places, &renamed, processor).0;
     let found = schedule(&graph, limits).map_err(|failure| match failure {
         super::Failure::Impossible(_) => Unexpandable::NotScheduled(0),
         super::Failure::Limits { tried, .. } => Unexpandable::NotScheduled(tried),
@@ -170,24 +186,23 @@ pub fn plan<T: Counted>(
     let mut copies = 1;
     for (register, value) in &values {
         let start = |one: u32| found.start[one as usize];
-        let written = value
-            .writers
-            .iter()
-            .map(|&one| start(one))
-            .min()
-            .unwrap_or(0);
+        let writes = || value.writers.iter().map(|&one| start(one));
+        let written = writes().min().unwrap_or(0);
+        // The next write of the name stands behind the last one of this.
+        let last = writes().max().filter(|_| value.writers.len() > 1);
         let read = value
             .readers
             .iter()
             .map(|&(one, later)| start(one) + later * found.ii);
-        let life = read.max().unwrap_or(written).saturating_sub(written);
+        let read = read.chain(last.map(|last| last + 1)).max();
+        let life = read.unwrap_or(written).saturating_sub(written);
         // A read in the cycle of the next write finds what was there before it.
         let wanted = life.div_ceil(found.ii).max(1).next_power_of_two();
         names.insert(*register, wanted);
         copies = copies.max(wanted);
     }
     if copies > LARGEST {
-        return Err(Unexpandable::TooManyNames);
+        return Err(Unexpandable::TooManyNames { interval: found.ii });
     }
     let behind = function
         .successors(block)
@@ -195,6 +210,7 @@ pub fn plan<T: Counted>(
         .filter(|to| *to != block);
     let leaves = behind.flat_map(|to| live.at_start(to).iter().collect::<Vec<_>>());
     Ok(Plan {
+        block,
         suffices: function.blocks[block as usize]
             .rounds
             .is_some_and(|rounds| {
@@ -206,6 +222,7 @@ pub fn plan<T: Counted>(
             copies,
         ),
         leaves: leaves.collect(),
+        places,
         body: body.to_vec(),
         back: back.clone(),
         schedule: found,
@@ -222,15 +239,24 @@ pub fn loop_graph<T: Counted>(
 ) -> (Graph<T::Packer>, Vec<DependenceKind>) {
     let operations = &function.blocks[block as usize].operations;
     let body = &operations[..operations.len().saturating_sub(1)];
-    graph_of(function, operations, &renameable(function, body), processor)
+    let places = Places::of(function, block, body);
+    graph_of(
+        function,
+        block,
+        &places,
+        &renameable(function, body),
+        processor,
+    )
 }
 
 fn graph_of<T: Counted>(
     function: &Function<T>,
-    operations: &[Operation<T>],
+    block: u32,
+    places: &Places,
     renamed: &FxHashSet<Virtual>,
     processor: &T::Processor,
 ) -> (Graph<T::Packer>, Vec<DependenceKind>) {
+    let operations = &function.blocks[block as usize].operations;
     let body = &operations[..operations.len().saturating_sub(1)];
     let virtuals = function.registers.len() as u32;
     let locate = |name: Name<T>| -> Locations {
@@ -244,7 +270,7 @@ fn graph_of<T: Counted>(
         }
     };
     let renames = |location: u32| renamed.contains(&Virtual(location));
-    let found = dependences(body, processor, &locate, true, &renames);
+    let found = dependences(body, processor, &locate, true, &renames, Some(places));
     let edges = found.iter().map(|edge| Edge {
         from: edge.from,
         to: edge.to,
@@ -258,9 +284,32 @@ fn graph_of<T: Counted>(
             name: String::new(),
             units: None,
         }],
-        packing: Some(T::packer(processor, operations)),
+        packing: Some(T::packer(
+            processor,
+            &apart_by_write(operations, renamed, virtuals),
+        )),
     };
     (graph, found.iter().map(|edge| edge.kind).collect())
+}
+
+/// The operations with another register for each write of a value that has names: those of one cycle are of iterations that have
+/// names of their own.
+fn apart_by_write<T: Counted>(
+    operations: &[Operation<T>],
+    renamed: &FxHashSet<Virtual>,
+    mut next: u32,
+) -> Vec<Operation<T>> {
+    let mut out = operations.to_vec();
+    let targets = out.iter_mut().flat_map(|one| &mut one.targets);
+    for target in targets {
+        if let Operand::Register(Name::Virtual(one)) = target
+            && renamed.contains(one)
+        {
+            *one = Virtual(next);
+            next += 1;
+        }
+    }
+    out
 }
 
 /// The values that have names, ascending.
@@ -274,16 +323,20 @@ fn values<T: Counted>(
     let mut out: Vec<(Virtual, Value)> = Vec::new();
     for register in order {
         let is = |name: &Name<T>| *name == Name::Virtual(register);
-        let writer = body.iter().position(|one| writes(one).iter().any(is));
-        let Some(writer) = writer else { continue };
+        let writers = (0u32..).zip(body);
+        let writers = writers.filter(|(_, one)| writes(one).iter().any(is));
+        let writers: Vec<u32> = writers.map(|(at, _)| at).collect();
+        let Some(&writer) = writers.first() else {
+            continue;
+        };
         let readers = (0..).zip(body);
         let readers = readers.filter(|(_, one)| reads(one).iter().any(is));
-        // A read in front of the write, or by the writing operation itself, sees the iteration before.
-        let readers = readers.map(|(at, _)| (at, u32::from(at as usize <= writer)));
+        // A read in front of the first write, or by the writing operation itself, sees the iteration before.
+        let readers = readers.map(|(at, _)| (at, u32::from(at <= writer)));
         let readers: Vec<(u32, u32)> = readers.collect();
         let initial = readers.iter().any(|&(_, later)| later > 0);
         let value = Value {
-            writers: vec![writer as u32],
+            writers,
             readers,
             after: leaves(register).then_some(0),
             initial,
@@ -390,6 +443,16 @@ pub fn pieces<T: Counted + Arithmetic>(
 /// Blocks that are put in front of the loop.
 pub(crate) const INSERTED: u32 = 4;
 
+/// An operation of an iteration in a cycle of a block.
+struct Row<T: Counted> {
+    cycle: u32,
+    stage: u32,
+    /// Its place in the body.
+    number: u32,
+    iteration: i64,
+    operation: Operation<T>,
+}
+
 /// The code of a pipelined loop, in layout order; targets of its branches are numbers of blocks once all are in place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pieces<T: Counted> {
@@ -484,10 +547,10 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
     /// write. Returns the stages in that order.
     fn block_of(
         &self,
-        mut rows: Vec<(u32, u32, Operation<T>)>,
+        mut rows: Vec<Row<T>>,
         weight: f64,
     ) -> Result<(Block<T>, Vec<u32>), Unexpandable> {
-        rows.sort_by_key(|one| one.0);
+        rows.sort_by_key(|one| one.cycle);
         let single = |name: Name<T>| match name {
             Name::Virtual(one) if T::is_single(self.function.class(one)) => None,
             name => Some(name),
@@ -497,32 +560,38 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             ..Block::default()
         };
         let mut stages = Vec::new();
-        while let Some((cycle, ..)) = rows.first() {
-            let cycle = *cycle;
-            let (mut row, mut of): (Vec<Operation<T>>, Vec<u32>) = Default::default();
-            while rows.first().is_some_and(|one| one.0 == cycle) {
-                let (_, stage, operation) = rows.remove(0);
-                row.push(operation);
-                of.push(stage);
-            }
+        while let Some(&Row { cycle, .. }) = rows.first() {
+            let end = rows.partition_point(|one| one.cycle == cycle);
+            let mut row: Vec<Row<T>> = rows.drain(..end).collect();
             while !row.is_empty() {
                 let first = (0..row.len()).find(|&at| {
-                    let written = writes(&row[at]);
+                    let own = &row[at];
+                    let written = writes(&own.operation);
                     let others = || (0..row.len()).filter(|&other| other != at);
-                    let mut read = others().flat_map(|other| reads(&row[other]));
-                    let meets_load =
-                        |other: usize| T::loads(&row[other]) && !apart(&row[at], &row[other]);
-                    let writes_memory = T::stores(&row[at]) && others().any(meets_load);
+                    let mut read = others().flat_map(|other| reads(&row[other].operation));
+                    let meets_load = |other: usize| {
+                        let other = &row[other];
+                        let later = other.iteration - own.iteration;
+                        T::loads(&other.operation)
+                            && !apart(&own.operation, &other.operation)
+                            && self.plan.places.may_meet(own.number, other.number, later)
+                    };
+                    let writes_memory = T::stores(&own.operation) && others().any(meets_load);
                     !writes_memory
                         && !read.any(|name| {
                             let meets = |&one: &Name<T>| single(one) == single(name);
                             written.iter().any(meets)
                         })
                 });
-                let first = first.ok_or(Unexpandable::Exchange)?;
-                out.operations.push(row.remove(first));
+                let first = first.ok_or(Unexpandable::Exchange {
+                    interval: self.plan.schedule.ii,
+                })?;
+                let Row {
+                    stage, operation, ..
+                } = row.remove(first);
+                out.operations.push(operation);
                 out.cycles.push(cycle);
-                stages.push(of.remove(first));
+                stages.push(stage);
             }
         }
         Ok((out, stages))
@@ -552,7 +621,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         if !whole {
             test.push(T::and_number(rest, left, copies - 1));
         }
-        if whole && copies == 1 {
+        if copies == 1 {
             test.push(T::set_counter(left));
         } else {
             test.push(T::shift_right(passes, left, plan.copies.trailing_zeros()));
@@ -571,31 +640,37 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
                 .operations
                 .push(T::assign(class, self.name(value, -1), value));
         }
-        let mut begun: Vec<(u32, u32, Operation<T>)> = Vec::new();
+        let row = |cycle: i64, stage: i64, number: usize, iteration: i64| Row {
+            cycle: cycle as u32,
+            stage: stage as u32,
+            number: number as u32,
+            iteration,
+            operation: self.instance(number, iteration),
+        };
+        let mut begun: Vec<Row<T>> = Vec::new();
         for iteration in 0..ahead {
             for number in numbers.clone() {
                 let at = iteration * interval + start(number);
                 if at < ahead * interval {
-                    begun.push((at as u32, 0, self.instance(number, iteration)));
+                    begun.push(row(at, 0, number, iteration));
                 }
             }
         }
-        let mut around: Vec<(u32, u32, Operation<T>)> = Vec::new();
+        let mut around: Vec<Row<T>> = Vec::new();
         for copy in 0..copies {
             for number in numbers.clone() {
-                let (stage, row) = (start(number) / interval, start(number) % interval);
-                let at = copy * interval + row;
-                let instance = self.instance(number, ahead + copy - stage);
-                around.push((at as u32, stage as u32, instance));
+                let stage = start(number) / interval;
+                let at = copy * interval + start(number) % interval;
+                around.push(row(at, stage, number, ahead + copy - stage));
             }
         }
-        let mut ended: Vec<(u32, u32, Operation<T>)> = Vec::new();
+        let mut ended: Vec<Row<T>> = Vec::new();
         // As many iterations have begun as in front of the kernel, by names.
         for iteration in 0..ahead {
             for number in numbers.clone() {
                 let at = iteration * interval + start(number) - ahead * interval;
                 if at >= 0 {
-                    ended.push((at as u32, 0, self.instance(number, iteration)));
+                    ended.push(row(at, 0, number, iteration));
                 }
             }
         }

@@ -21,6 +21,8 @@ pub struct Limits {
     pub decisions: usize,
     /// Intervals that are tried above the lower bound.
     pub intervals: u32,
+    /// No interval below this one is tried.
+    pub least: u32,
 }
 
 impl Default for Limits {
@@ -29,6 +31,7 @@ impl Default for Limits {
             placements: 12,
             decisions: 4_000,
             intervals: 64,
+            least: 1,
         }
     }
 }
@@ -47,7 +50,7 @@ pub enum Failure {
 pub fn schedule<P: Packer>(graph: &Graph<P>, limits: &Limits) -> Result<Schedule, Failure> {
     let bounds = bounds(graph).map_err(Failure::Impossible)?;
     let packing = graph.packing.as_ref().map_or(0, P::res_mii);
-    let least = bounds.min_ii().max(packing);
+    let least = bounds.min_ii().max(packing).max(limits.least);
     for ii in least..=least.saturating_add(limits.intervals) {
         let budget = graph.operations.len() * limits.placements;
         if let Some(found) = iterative(graph, ii, budget) {

@@ -177,7 +177,7 @@ impl InstructionSet for Quad {
             _ => None,
         }
     }
-    fn steps(mnemonic: Mnemonic, sources: usize) -> bool {
+    fn steps(mnemonic: Mnemonic, _: usize, sources: usize) -> bool {
         use Opcode::{Ld, Ldq, St, Stq};
         sources >= 2 && matches!(mnemonic.opcode, Ld | Ldq | St | Stq)
     }

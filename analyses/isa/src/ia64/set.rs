@@ -24,7 +24,7 @@ impl InstructionSet for Ia64 {
     fn branch(mnemonic: Mnemonic) -> Option<Branch> {
         mnemonic.branch()
     }
-    fn steps(mnemonic: Mnemonic, sources: usize) -> bool {
+    fn steps(mnemonic: Mnemonic, _: usize, sources: usize) -> bool {
         use Class::{FloatLoad, FloatStore, Load, Prefetch, Store};
         sources >= 2
             && matches!(

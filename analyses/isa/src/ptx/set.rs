@@ -29,7 +29,7 @@ impl InstructionSet for Ptx {
             _ => return None,
         })
     }
-    fn steps(_: Mnemonic, _: usize) -> bool {
+    fn steps(_: Mnemonic, _: usize, _: usize) -> bool {
         false
     }
     fn executes_where_held(mnemonic: Mnemonic) -> bool {

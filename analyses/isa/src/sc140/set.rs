@@ -30,9 +30,16 @@ impl InstructionSet for Sc140 {
             Flow::Jump | Flow::Branch | Flow::Stop => Some(Branch::Jump),
         }
     }
-    fn steps(mnemonic: Mnemonic, sources: usize) -> bool {
+    fn steps(mnemonic: Mnemonic, targets: usize, sources: usize) -> bool {
+        use Opcode::{Move2f, Move2l, Move2w, Move4f, Move4w};
+        let moved = match mnemonic.opcode {
+            Move2f | Move2l | Move2w => 2,
+            Move4f | Move4w => 4,
+            _ => 1,
+        };
         let row = mnemonic.row();
-        sources >= 2 && row.unit == Unit::Address && row.name.starts_with("move")
+        let is_move = row.unit == Unit::Address && row.name.starts_with("move");
+        is_move && targets + sources > moved + 1
     }
     fn executes_where_held(mnemonic: Mnemonic) -> bool {
         mnemonic.condition != super::Condition::False

@@ -13,6 +13,7 @@
 //! Does not look at cycles: `Schedule::check` does. Nor at the test in front of the loop.
 
 use super::{Pieces, Plan};
+use crate::mir::places::{self, Offset, Origin};
 use crate::mir::{Counted, Function, Name, Object, Operand, Operation, Virtual};
 use rustc_hash::FxHashMap;
 
@@ -49,12 +50,25 @@ enum Shape<T: Counted> {
 struct Access<T: Counted> {
     term: Term,
     operation: Operation<T>,
+    /// Where it begins.
+    at: Option<(Root, i64)>,
+}
+
+/// What an address is a number of bytes behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Root {
+    Term(Term),
+    Entered(Origin),
 }
 
 /// Registers on symbols. Terms are those of one table, so that equal ones are the same in both executions.
 struct Symbols<'t, T: Counted> {
     terms: &'t mut FxHashMap<Shape<T>, Term>,
     registers: FxHashMap<Name<T>, Term>,
+    /// What registers hold where the loop is entered.
+    entered: &'t dyn Fn(Virtual) -> Offset,
+    /// Terms that are others and a number of bytes.
+    sums: FxHashMap<Term, (Root, i64)>,
     accesses: Vec<Access<T>>,
 }
 
@@ -69,7 +83,32 @@ impl<T: Counted> Symbols<'_, T> {
             None => self.term(Shape::Before(name)),
         }
     }
+    /// What a register holds, as a sum.
+    fn sum(&mut self, register: Virtual) -> (Root, i64) {
+        let name = Name::Virtual(register);
+        let known = self.registers.contains_key(&name);
+        let term = self.held(name);
+        let sum = self.sums.entry(term).or_insert_with(|| match known {
+            true => (Root::Term(term), 0),
+            false => {
+                let Offset { origin, bytes } = (self.entered)(register);
+                (Root::Entered(origin), bytes)
+            }
+        });
+        *sum
+    }
     fn execute(&mut self, operation: &Operation<T>) {
+        let base = places::base(operation);
+        let at = base.map(|base| self.sum(base));
+        // What it leaves in a register that it adds a number to.
+        let added = match (T::increment(operation), base, places::step(operation)) {
+            (Some((to, by)), ..) | (None, Some(to), Some(by)) if operation.predicate.is_none() => {
+                let (root, bytes) = self.sum(to);
+                Some((to, (root, bytes + by)))
+            }
+            _ => None,
+        };
+        let copied = T::copied(operation).map(|(to, from)| (to, self.sum(from)));
         let mut from = Vec::new();
         let mut others = Vec::new();
         if let Some(guard) = operation.predicate {
@@ -93,7 +132,11 @@ impl<T: Counted> Symbols<'_, T> {
         }
         let mut written = Vec::new();
         let stepped = operation.targets.iter().chain(&operation.sources);
-        let steps = T::steps(operation.mnemonic, operation.sources.len());
+        let steps = T::steps(
+            operation.mnemonic,
+            operation.targets.len(),
+            operation.sources.len(),
+        );
         let stepped = stepped.filter_map(|operand| match operand {
             Operand::Address(name) if steps => Some(*name),
             _ => None,
@@ -123,14 +166,39 @@ impl<T: Counted> Symbols<'_, T> {
             };
             let term = self.term(shape);
             let operation = operation.clone();
-            self.accesses.push(Access { term, operation });
+            self.accesses.push(Access {
+                term,
+                operation,
+                at,
+            });
         }
-        self.registers.extend(written);
+        for (name, term) in written {
+            if let Some((to, sum)) = added.or(copied)
+                && name == Name::Virtual(to)
+            {
+                self.sums.insert(term, sum);
+            }
+            self.registers.insert(name, term);
+        }
     }
 }
 
 /// Returns true if two accesses keep their order.
-fn may_meet<T: Counted>(one: &Operation<T>, other: &Operation<T>) -> bool {
+fn may_meet<T: Counted>(one: &Access<T>, other: &Access<T>) -> bool {
+    let bytes = |one: &Access<T>| {
+        let memory = one.operation.memory.as_ref();
+        memory
+            .filter(|memory| !memory.volatile)
+            .map(|memory| i64::from(memory.bytes))
+    };
+    if let (Some((root, first)), Some((with, second))) = (one.at, other.at)
+        && let (Some(bytes), Some(others)) = (bytes(one), bytes(other))
+        && root == with
+        && (first + bytes <= second || second + others <= first)
+    {
+        return false;
+    }
+    let (one, other) = (&one.operation, &other.operation);
     let object = |one: &Operation<T>| match &one.memory {
         Some(memory) => memory.object.clone(),
         None => Object::Unknown,
@@ -157,12 +225,15 @@ pub fn check<T: Counted>(
         |one: &Virtual| !plan.whole || !plan.names.contains_key(one) || plan.leaves.contains(one);
     own.retain(|one| !names.contains(one) && is_handed_on(one));
     let mut terms = FxHashMap::default();
+    let entered = |register: Virtual| places::entered(function, plan.block, register);
     for passes in 1..=3 {
         let iterations = plan.schedule.stages() - 1 + passes * plan.copies;
         let mut symbols = |code: &mut dyn FnMut(&mut Symbols<'_, T>)| {
             let mut symbols = Symbols {
                 terms: &mut terms,
                 registers: FxHashMap::default(),
+                entered: &entered,
+                sums: FxHashMap::default(),
                 accesses: Vec::new(),
             };
             code(&mut symbols);
@@ -235,7 +306,7 @@ fn order<T: Counted>(
     }
     for second in 0..before.len() {
         for first in 0..second {
-            let meet = may_meet(&before[first].operation, &before[second].operation);
+            let meet = may_meet(&before[first], &before[second]);
             if meet && found[first] > found[second] {
                 return Err(ExpansionFault::Order {
                     first: first as u32,

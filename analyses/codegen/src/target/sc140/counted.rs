@@ -126,9 +126,18 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     out.blocks[last as usize]
         .operations
         .push(Sc140::loop_back(header));
+    let start = constant_behind(&out, entered, found.counter);
+    if let Some(count) = start.and_then(|start| found.rounds(start)) {
+        let rounds = &mut out.blocks[header as usize].rounds;
+        *rounds = Some(Rounds {
+            least: count,
+            most: count,
+            multiple: count,
+            iterations: rounds.map_or(1, |rounds| rounds.iterations),
+        });
+    }
     let rounds = out.blocks[header as usize].rounds;
-    let from_zero = is_zero_behind(&out, entered, found.counter);
-    let trips = trips(&mut out, &found, rounds, from_zero);
+    let trips = trips(&mut out, &found, rounds, start == Some(0));
     out.blocks[entered as usize].operations.extend(trips);
     out.blocks[entered as usize].operations.push(setup(header));
     let region = Region {
@@ -308,24 +317,56 @@ fn step(operations: &[Operation], counter: Virtual) -> Option<(usize, i64)> {
     Some((at, by))
 }
 
-/// Returns true if a register is 0 wherever control comes to the end of a block: the last operation that writes it on the only
-/// way there clears it.
-fn is_zero_behind(function: &Function, mut block: u32, register: Virtual) -> bool {
+impl Counting {
+    /// The rounds of a loop that is entered with this counter; at least one. `None`: the limit is no number, or the counter
+    /// passes the end of its range.
+    fn rounds(&self, start: i64) -> Option<u64> {
+        let Limit::Number(limit) = self.limit else {
+            return None;
+        };
+        let distance = if self.step > 0 {
+            limit - start
+        } else {
+            start - limit
+        };
+        let size = self.step.abs();
+        let range = i64::from(i32::MIN) + size..=i64::from(i32::MAX) - size;
+        let rounds = match self.relation {
+            Relation::NotEqual => Some(distance),
+            Relation::LessEqual | Relation::GreaterEqual => {
+                Some((distance + size).div_euclid(size))
+            }
+            Relation::Less | Relation::Greater => Some((distance + size - 1).div_euclid(size)),
+            Relation::Equal => None,
+        };
+        let counts =
+            range.contains(&limit) && (self.relation != Relation::NotEqual || distance > 0);
+        rounds.filter(|_| counts).map(|rounds| rounds.max(1) as u64)
+    }
+}
+
+/// The number that a register holds wherever control comes to the end of a block: that of the last operation that writes it on
+/// the only way there.
+fn constant_behind(function: &Function, mut block: u32, register: Virtual) -> Option<i64> {
     for _ in 0..function.blocks.len() {
         let operations = &function.blocks[block as usize].operations;
         let writes = |one: &&Operation| one.writes().any(|written| written == register);
         if let Some(last) = operations.iter().rev().find(writes) {
-            let always = last.mnemonic.condition == Condition::Always;
-            return last.mnemonic.opcode == Opcode::Clr && always;
+            let number = match (last.mnemonic.opcode, &last.sources[..]) {
+                (Opcode::Clr, []) => Some(0),
+                (Opcode::MoveW | Opcode::MoveL, [Operand::Number(number)]) => Some(*number),
+                _ => None,
+            };
+            return number.filter(|_| last.mnemonic.condition == Condition::Always);
         }
         let all = 0..function.blocks.len() as u32;
         let mut before = all.filter(|&one| function.successors(one).contains(&block));
         match (before.next(), before.next()) {
             (Some(only), None) => block = only,
-            _ => return false,
+            _ => return None,
         }
     }
-    false
+    None
 }
 
 /// Operations that count the iterations of a loop and enable it.
@@ -346,6 +387,22 @@ fn trips(
     };
     let mut data = || function.register(File::Data);
     let trips = data();
+    if let Some(Rounds { least, most, .. }) = rounds
+        && least == most
+        && let Ok(count) = i32::try_from(least)
+    {
+        let opcode = match i16::try_from(count) {
+            Ok(_) => Opcode::MoveW,
+            Err(_) => Opcode::MoveL,
+        };
+        out.push(operation(
+            opcode,
+            vec![trips.into()],
+            vec![i64::from(count).into()],
+        ));
+        out.push(Sc140::set_counter(trips));
+        return out;
+    }
     let counter = Operand::register(found.counter);
     let limit = match found.limit {
         Limit::Register(limit) => limit,

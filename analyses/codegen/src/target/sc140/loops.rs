@@ -24,6 +24,9 @@ pub(super) const SHORT: u32 = 2;
 /// but two of a long one. Those of long loops are guesses on the safe side.
 pub(super) const ENABLE_GAP: u32 = 1;
 pub(super) const SETUP_GAP: u32 = 2;
+/// Intervals that are tried where registers do not suffice for the least one; each is greater by one and this part of it.
+const ATTEMPTS: usize = 6;
+const LARGER: u32 = 8;
 /// A long loop's mark is on the last set but so many, that one included.
 pub(super) const MARKED: u32 = 3;
 
@@ -293,43 +296,48 @@ pub(super) fn measure(function: &Function, reports: &mut [LoopReport], sets: &Se
     debug_assert_eq!(blocks.next(), None, "each loop has a report");
 }
 
-/// Pipelines the loops that can be and that registers suffice for: `lacking` counts the values that find none; `None`: one that
-/// must have one finds none. Returns what became of each loop.
+/// Pipelines the loops that can be and for which a function still `fits`: the one before and the one with the loop's iterations
+/// overlapped are compared. Returns what became of each loop.
 pub(super) fn pipeline(
     function: &mut Function,
     sets: &Sets,
-    lacking: &dyn Fn(&Function) -> Option<u32>,
+    fits: &mut dyn FnMut(&Function, &Function) -> bool,
 ) -> Vec<LoopReport> {
     let mut out = Vec::new();
     let mut left = counted(function);
-    let mut before = None;
     while let Some(block) = left.pop() {
         let plain = LoopReport::plain(function, block, None);
-        let mut tried = function.clone();
-        let report = match expanded(&mut tried, block, sets) {
-            Ok(made) => {
-                let before = *before.get_or_insert_with(|| lacking(function));
-                // What overlaps iterations is not worth a spill.
-                let fits = lacking(&tried).is_some_and(|now| Some(now) <= before);
-                let interval = made.interval;
-                match fits {
-                    true => {
-                        *function = tried;
-                        LoopReport {
-                            loc: plain.loc,
-                            ..made
-                        }
-                    }
-                    false => LoopReport {
-                        refused: Some(Unpipelined::Registers { interval }),
-                        ..plain
-                    },
+        let mut least = 1;
+        let mut refused: Option<Unpipelined> = None;
+        let mut found = None;
+        for _ in 0..ATTEMPTS {
+            let mut tried = function.clone();
+            let (reason, interval) = match expanded(&mut tried, block, least, sets) {
+                Ok(made) if fits(function, &tried) => {
+                    found = Some(made);
+                    *function = tried;
+                    break;
                 }
-            }
-            Err(reason) => LoopReport {
-                refused: Some(reason.into()),
-                ..plain
+                Ok(LoopReport { interval, .. }) => (Unpipelined::Registers { interval }, interval),
+                Err(
+                    reason @ (Unexpandable::TooManyNames { interval }
+                    | Unexpandable::Exchange { interval }),
+                ) => (reason.into(), interval),
+                // Those that follow each other are as fast as what would be next.
+                Err(reason) => {
+                    refused = refused.or(Some(reason.into()));
+                    break;
+                }
+            };
+            refused = refused.or(Some(reason));
+            least = interval + 1 + interval / LARGER;
+        }
+        let report = match found {
+            Some(made) => LoopReport {
+                loc: plain.loc,
+                ..made
             },
+            None => LoopReport { refused, ..plain },
         };
         out.push(report);
     }
@@ -337,9 +345,17 @@ pub(super) fn pipeline(
     out
 }
 
-/// Pipelines a loop.
-fn expanded(function: &mut Function, block: u32, sets: &Sets) -> Result<LoopReport, Unexpandable> {
-    let limits = pipeline::Limits::default();
+/// Pipelines a loop, at no smaller interval than `least`.
+fn expanded(
+    function: &mut Function,
+    block: u32,
+    least: u32,
+    sets: &Sets,
+) -> Result<LoopReport, Unexpandable> {
+    let limits = pipeline::Limits {
+        least,
+        ..pipeline::Limits::default()
+    };
     let made = expand::expand(function, block, sets, &limits)?;
     // What enabled the loop enables what is left of it.
     let blocks = function.blocks.iter_mut();

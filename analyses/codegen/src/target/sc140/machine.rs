@@ -125,7 +125,7 @@ impl Target for Sc140 {
     fn takes_step(access: &Operation, by: i64) -> bool {
         let opcode = access.mnemonic.opcode;
         is_move(opcode)
-            && access.sources.len() == 1
+            && access.stepped().is_none()
             && by.unsigned_abs() == u64::from(code::bytes(opcode))
     }
     fn unread(_: File) -> Option<Reg> {

@@ -11,7 +11,7 @@ use super::frame::{DISPLACEMENT, Frame};
 use super::machine::Limits;
 use super::placed::{self, Placed, cycles};
 use super::{bounds, counted, loops, select};
-use crate::allocate;
+use crate::allocate::{self, Decided, Order};
 use crate::machine::sets::Sets;
 use crate::mir::straight;
 use crate::predicate::flag;
@@ -148,15 +148,36 @@ impl Selected {
             function
         };
         let lacking = |function: &Function| allocate::lacking(&cleaned(function), sets, &limits);
-        let mut plain = Selected {
-            function: cleaned(&self.function),
-            ..self.clone()
+        let finished = |made: &Selected| {
+            let mut made = made.clone();
+            made.function = cleaned(&made.function);
+            made.spills = !allocate::fits(&made.function, sets, &limits);
+            made.join(sets, &limits);
+            made
         };
-        plain.spills = !allocate::fits(&plain.function, sets, &limits);
-        plain.join(sets, &limits);
-        let mut made = self;
-        if options.pipeline {
-            made.reports = loops::pipeline(&mut made.function, sets, &lacking);
+        let mut plain = finished(&self);
+        if !options.pipeline {
+            return vec![plain];
+        }
+        let mut ways = Vec::new();
+        // Without a value more in memory; and with some more around the loops.
+        let mut made = self.clone();
+        let mut known = None;
+        made.reports = loops::pipeline(&mut made.function, sets, &mut |before, now| {
+            let before = *known.get_or_insert_with(|| lacking(before));
+            lacking(now).is_some_and(|now| Some(now) <= before)
+        });
+        let short =
+            |report: &LoopReport| matches!(report.refused, Some(Unpipelined::Registers { .. }));
+        if made.reports.iter().any(short) {
+            let mut eager = self;
+            eager.reports = loops::pipeline(&mut eager.function, sets, &mut |_, now| {
+                let now = cleaned(now);
+                Decided::one_by_one(&now, sets, &limits, Order::LeastUsed).is_some()
+            });
+            if eager.pipelined() > made.pipelined() {
+                ways.push(finished(&eager));
+            }
         }
         for (plain, made) in plain.reports.iter_mut().zip(&made.reports) {
             let interval = made.interval;
@@ -165,16 +186,19 @@ impl Selected {
                 .then_some(Unpipelined::Registers { interval });
             plain.refused = registers.or(made.refused);
         }
-        if !made.reports.iter().any(LoopReport::is_pipelined) {
-            return vec![plain];
+        if made.pipelined() > 0 {
+            ways.push(finished(&made));
         }
-        made.function = cleaned(&made.function);
-        made.spills = !allocate::fits(&made.function, sets, &limits);
-        made.join(sets, &limits);
-        match made.spills {
-            true => vec![made, plain],
-            false => vec![made],
+        if ways.iter().all(|made| made.spills) {
+            ways.push(plain);
         }
+        ways
+    }
+
+    /// The number of loops whose iterations overlap.
+    fn pipelined(&self) -> usize {
+        let all = self.reports.iter();
+        all.filter(|report| report.is_pipelined()).count()
     }
 
     /// Makes registers one that copies lead to, such as those of counts, where that spills nothing.

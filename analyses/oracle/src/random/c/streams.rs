@@ -151,7 +151,10 @@ impl Maker<'_> {
     fn statements(&mut self) {
         self.body.push_str("  unsigned s0 = 7, s1 = 0, s2 = 1;\n  int a0 = 0, a1 = 3, m0 = 12, m1 = -3;\n  short t = 5;\n");
         if self.simple {
-            self.single();
+            match self.random.percent(30) {
+                true => self.walk(&["z"]),
+                false => self.single(),
+            }
             self.body.push_str(
                 "  w[30] = a0 ^ m0; w[31] = a1 ^ m1;\n  return s0 ^ s1 * 5u ^ s2 ^ (unsigned)t;\n",
             );
@@ -162,6 +165,7 @@ impl Maker<'_> {
             match self.random.below(10) {
                 0 | 1 => self.nest(),
                 2 => self.kept(),
+                3 | 4 => self.walk(&["z", "u", "g"]),
                 _ => self.single(),
             }
         }
@@ -240,6 +244,47 @@ impl Maker<'_> {
         let offset = *self.random.pick(&["", " + 1", " + 4"]);
         let text = format!(
             "  for (int {j} = 0; {j} < 4; {j}++) {{\n    const short *p = x + {stride} * {j}{offset};\n    for (int {i} = 0; {i} < {rounds}; {i}++) {{\n      s1 += (unsigned)(p[{i}] * h[{i}]);\n{inner}    }}\n    w[{j} + 40] = (int)s1;\n  }}\n"
+        );
+        self.body.push_str(&text);
+    }
+
+    /// Pointers that move several times in an iteration, most of them through one array: what is stored is loaded some iterations
+    /// later, or was before.
+    fn walk(&mut self, arrays: &[&str]) {
+        let i = format!("i{}", self.loops);
+        self.loops += 1;
+        let to = *self.random.pick(arrays);
+        let from = match self.random.percent(70) {
+            true => to,
+            false => *self.random.pick(&["x", "h"]),
+        };
+        let up = self.random.percent(70);
+        let (first, by) = match up {
+            true => (self.random.between(2, 10), "++"),
+            false => (self.random.between(42, 48), "--"),
+        };
+        let other = self.random.between(2, 10);
+        let moves = 1 + self.random.below(4);
+        let mut body = String::new();
+        for _ in 0..moves {
+            let number = self.random.between(-40, 40);
+            let near = self.random.between(-2, 3);
+            let statement = match self.random.below(6) {
+                0 => format!("*p{by} = (short)(*q++ >> 1);"),
+                1 => format!("*p{by} = (short)(*q++ * 3 + {number});"),
+                2 => format!("*p = (short)(q[{near}] ^ p[-1]); p{by}; q++;"),
+                3 => format!("s0 += (unsigned)*q++; *p{by} = {number};"),
+                4 => format!("t ^= *q; q += 2; *p = (short)(*p + t); p{by};"),
+                _ => format!("s1 += (unsigned)(p[0] * q[{near}]); p{by}; q++;"),
+            };
+            body.push_str(&format!("    {statement}\n"));
+        }
+        let rounds = match self.random.percent(60) {
+            true => (1 + self.random.below(8)).to_string(),
+            false => "(n < 8 ? n : 8)".to_owned(),
+        };
+        let text = format!(
+            "  {{ short *p = {to} + {first}; const short *q = {from} + {other};\n  for (int {i} = 0; {i} < {rounds}; {i}++) {{\n{body}  }} }}\n"
         );
         self.body.push_str(&text);
     }

@@ -109,6 +109,18 @@ impl Forms {
                 for (at, &arg) in data.args.iter().enumerate() {
                     match data.op {
                         Op::Binary(BinaryOp::MulFractional, _) => factors[arg] = true,
+                        // Loads that are put there have nothing below.
+                        Op::Binary(
+                            BinaryOp::AddSaturateSigned | BinaryOp::SubSaturateSigned,
+                            _,
+                        ) if function.ty(arg) == Type::I16
+                            && matches!(
+                                function.defining(arg).map(|data| &data.op),
+                                Some(Op::Load(_))
+                            ) =>
+                        {
+                            factors[arg] = true;
+                        }
                         Op::Store(_) if at > 0 => {}
                         _ => others[arg] = true,
                     }
@@ -137,6 +149,10 @@ impl Forms {
                 && match function.defining(value).map(|data| &data.op) {
                     Some(Op::Load(_)) => factors[value],
                     Some(Op::Unary(UnaryOp::RoundHigh)) => true,
+                    Some(Op::Binary(
+                        BinaryOp::AddSaturateSigned | BinaryOp::SubSaturateSigned,
+                        _,
+                    )) => !others[value],
                     Some(Op::Convert(Convert::Truncate)) => high_part(function, value).is_some(),
                     Some(_) => false,
                     // A parameter, where all that arrives is one.

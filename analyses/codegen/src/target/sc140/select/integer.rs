@@ -457,6 +457,9 @@ impl Selection<'_> {
             self.append(operation(Opcode::Mac, vec![sum.into()], sources));
             return self.copy(to, sum);
         }
+        if self.ty(result) == Type::I16 {
+            return self.saturating_fractions(adds, args, result);
+        }
         let [a, b] = args.map(|arg| self.integer(arg));
         match (self.ty(result), adds) {
             (Type::I64, _) => self.no_form("saturating sum", Type::I64),
@@ -477,6 +480,36 @@ impl Selection<'_> {
                 self.clamped(raw, result);
             }
         }
+    }
+
+    /// A saturating sum of numbers of 16 bits: that of numbers of 32 bits that hold them in their high parts, and nothing below.
+    fn saturating_fractions(&mut self, adds: bool, args: [Value; 2], result: Value) {
+        let [a, b] = args.map(|arg| self.clean_fraction(arg));
+        let (opcode, sources) = match adds {
+            true => (Opcode::Add, [a.into(), b.into()]),
+            false => (Opcode::Sub, [b.into(), a.into()]),
+        };
+        let to = self.home(result);
+        if self.forms.is_fraction(result) {
+            return self.put(opcode, to, &sources);
+        }
+        let sum = self.data();
+        self.put(opcode, sum, &sources);
+        self.put(Opcode::Asrr, sum, &[16.into()]);
+        self.copy(to, sum);
+    }
+
+    /// A number of 16 bits in the high part of a register whose low part is 0 and which is extended by its sign.
+    fn clean_fraction(&mut self, value: Value) -> Virtual {
+        let loaded = self.source.defining(value);
+        let loaded = loaded.is_some_and(|data| matches!(data.op, Op::Load(_)));
+        if self.number(value).is_some() || loaded && self.forms.is_fraction(value) {
+            return self.fraction(value);
+        }
+        let from = self.integer(value);
+        let to = self.data();
+        self.put(Opcode::Aslw, to, &[from.into()]);
+        to
     }
 
     /// A saturating shift by a constant number of places to the left, to the right where it is negative.
