@@ -102,12 +102,22 @@ pub fn explained(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Spilled> {
         .collect()
 }
 
-/// The file of registers that was full, for people.
+/// Why a value had to leave, for people: its file of registers is full.
+#[must_use]
+pub const fn full(file: Registers) -> &'static str {
+    match file {
+        Registers::Address => "the address registers are full",
+        Registers::Truth => "T, the only flag, is needed for another value",
+        _ => "the data registers are full",
+    }
+}
+
+/// The file of registers that was full, by name.
 #[must_use]
 pub const fn registers(file: Registers) -> &'static str {
     match file {
         Registers::Address => "address registers",
-        Registers::Truth => "the one flag T",
+        Registers::Truth => "flag T",
         _ => "data registers",
     }
 }
@@ -191,9 +201,9 @@ fn markdown(db: &dyn Db, file: File, own: &Spilled) -> String {
         }
     };
     let mut out = format!(
-        "**{} spills**: the {} are full, it waits in memory (estimate)\n\nstored {}; loaded {}",
+        "**{} spills**: {}, it waits in memory (estimate)\n\nstored {}; loaded {}",
         own.name(db, file),
-        registers(own.registers),
+        full(own.registers),
         lines(&own.stores),
         lines(&own.loads)
     );

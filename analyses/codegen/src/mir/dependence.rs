@@ -58,6 +58,10 @@ pub(crate) fn reads<T: Scheduled>(operation: &Operation<T>) -> SmallVec<[Name<T>
         }
     }
     out.extend(operation.sources.iter().filter_map(Operand::name));
+    let frame = |operand: &Operand<T>| matches!(operand, Operand::Frame(_));
+    if operation.sources.iter().any(frame) {
+        out.extend(T::FRAME_BASE.map(Name::Fixed));
+    }
     out
 }
 

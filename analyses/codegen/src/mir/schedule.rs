@@ -30,6 +30,15 @@ pub trait Scheduled: Target {
         let _ = (operation, storage);
         false
     }
+    /// The register that places of the frame are counted from, where operations move it.
+    const FRAME_BASE: Option<Self::Register> = None;
+
+    /// Returns true if the second operation executes in the cycle of the first one, in front of it, or not at all: both move
+    /// the stack pointer, as one.
+    fn are_joined(first: &Operation<Self>, second: &Operation<Self>) -> bool {
+        let _ = (first, second);
+        false
+    }
     /// Returns true if two accesses to memory, of which one writes, may take place in one cycle, in their order.
     fn share_cycle(from: &Operation<Self>, to: &Operation<Self>) -> bool;
     /// Returns true if it writes memory.

@@ -1,7 +1,7 @@
 //! A checker of packets that shares no code with the packer: every pair of operations of the block by itself.
 //!
 //! Two operations of which one writes a register that the other reads or writes keep their order, and share a
-//! cycle only if the second one writes what the first one reads, or if memory permits it. A branch has all
+//! cycle only if the second one writes what the first one reads, or if memory permits it; joined ones do. A branch has all
 //! that was in front of it in its cycle or before. A packet fits the units of the processor. Latencies are
 //! not checked: an operation that reads too early waits.
 
@@ -23,6 +23,8 @@ pub enum PacketFault {
     Pair { first: u32, second: u32 },
     #[error("the operations of cycle {0} do not issue together")]
     Units(u32),
+    #[error("operation {0} does not stand beside the one in front of it")]
+    Torn(u32),
 }
 
 struct Effects {
@@ -42,8 +44,14 @@ fn effects<T: Scheduled>(
         out.reads.extend(locate(Name::Virtual(guard)));
     }
     for operand in &operation.sources {
-        if let Operand::Register(name) | Operand::Address(name) = operand {
-            out.reads.extend(locate(*name));
+        match operand {
+            Operand::Register(name) | Operand::Address(name) => out.reads.extend(locate(*name)),
+            Operand::Frame(_) => {
+                let base = T::FRAME_BASE.into_iter();
+                out.reads
+                    .extend(base.flat_map(|base| locate(Name::Fixed(base))));
+            }
+            _ => {}
         }
     }
     let steps = T::steps(
@@ -146,6 +154,12 @@ pub fn check<T: Scheduled>(
             let (Some(left), Some(right)) = (places[first], places[second]) else {
                 continue;
             };
+            if first + 1 == second && T::are_joined(a, b) {
+                if left.1 != right.1 {
+                    return Err(PacketFault::Torn(second as u32));
+                }
+                continue;
+            }
             let holds = left.0 < right.0 && (!apart || left.1 < right.1);
             if ordered && !holds {
                 return Err(PacketFault::Pair {

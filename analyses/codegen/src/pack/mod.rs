@@ -8,7 +8,7 @@
 //! the end of the block first, as long as the packer has room. Operations of a cycle stay in their order, so that the block
 //! means the same when they execute one by one. Ends: each cycle places an operation or is one that a latency asks for.
 //!
-//! Does not look beyond the block.
+//! Operations that are joined are ready when all of them are. Does not look beyond the block.
 
 pub mod check;
 
@@ -50,8 +50,18 @@ pub fn packets<T: Scheduled>(
     }
     let packer = T::packer(processor, operations);
     let mut cycle_of: Vec<Option<u32>> = vec![None; count];
-    let mut left: Vec<u32> = (0..count as u32).collect();
-    left.sort_by_key(|&one| (std::cmp::Reverse(height[one as usize]), one));
+    // Operations that stand together are represented by the first of them.
+    let joined = |at: u32| {
+        let before = at.checked_sub(1).map(|before| &operations[before as usize]);
+        before.is_some_and(|before| T::are_joined(before, &operations[at as usize]))
+    };
+    let members = |first: u32| {
+        let more = (first + 1..count as u32).take_while(|&at| joined(at));
+        std::iter::once(first).chain(more)
+    };
+    let mut left: Vec<u32> = (0..count as u32).filter(|&at| !joined(at)).collect();
+    let longest = |one: u32| members(one).map(|member| height[member as usize]).max();
+    left.sort_by_key(|&one| (std::cmp::Reverse(longest(one)), one));
     let mut out = Packets::default();
     let mut cycle = 0;
     while !left.is_empty() {
@@ -61,20 +71,26 @@ pub fn packets<T: Scheduled>(
         let mut again = true;
         while std::mem::take(&mut again) {
             left.retain(|&one| {
-                let ready = incoming[one as usize].iter().all(|edge| {
-                    cycle_of[edge.from as usize].is_some_and(|from| from + edge.latency <= cycle)
+                let ready = members(one).all(|member| {
+                    incoming[member as usize].iter().all(|edge| {
+                        let own = (one..=member).contains(&edge.from);
+                        let from = cycle_of[edge.from as usize];
+                        own || from.is_some_and(|from| from + edge.latency <= cycle)
+                    })
                 });
                 if !ready {
                     return true;
                 }
                 let mut with = demand;
-                packer.add(&mut with, one);
+                members(one).for_each(|member| packer.add(&mut with, member));
                 if !packer.fits(&with) {
                     return true;
                 }
                 demand = with;
-                cycle_of[one as usize] = Some(cycle);
-                packet.push(one);
+                for member in members(one) {
+                    cycle_of[member as usize] = Some(cycle);
+                    packet.push(member);
+                }
                 again = true;
                 false
             });

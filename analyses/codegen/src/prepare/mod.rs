@@ -8,8 +8,8 @@
 //! Branches on constants become jumps (`branch`); blocks that only test their parameters are bypassed
 //! (`thread`); equal computations are done once (`numbering`), and so are loads (`memory`); loop-invariant
 //! operations are computed in front of the loop (`invariant`); addresses that grow by a constant become loop
-//! parameters (`address`). All operations that are moved or merged are total, so nothing can fail where it
-//! did not.
+//! parameters (`address`). Where there is one flag, truth values become comparisons afterwards (`truth`). All
+//! operations that are moved or merged are total, so nothing can fail where it did not.
 
 mod address;
 mod branch;
@@ -21,8 +21,10 @@ mod memory;
 mod numbering;
 pub(crate) mod origin;
 mod thread;
+mod truth;
 
 pub(crate) use counter::widen;
+pub(crate) use truth::compare;
 
 use ir::cfg::ControlFlow;
 use ir::loops::LoopForest;

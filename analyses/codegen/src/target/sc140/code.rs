@@ -102,7 +102,7 @@ pub fn is_store(operation: &Operation) -> bool {
 #[must_use]
 pub fn moves(operation: &Operation, register: Name) -> bool {
     is_move(operation.mnemonic.opcode) && operation.stepped() != Some(register)
-        || matches!(operation.mnemonic.opcode, Opcode::Pop)
+        || operation.mnemonic.opcode == Opcode::Pop && register != Name::Fixed(Reg::SP)
 }
 
 /// The registers of an access to several elements, one behind the other.

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Selection; innermost loops that count become loops of the hardware, and are pipelined where that is asked for and registers
-//! suffice; allocation; execution sets; frames. Code counts on the mode that clamps sums to 32 bits, on products that are
+//! suffice; allocation; frames; execution sets; delay slots. Code counts on the mode that clamps sums to 32 bits, on products that are
 //! clamped before they are accumulated, and on rounding that takes halves up, as start-up code leaves them.
 //!
 //! Source: the conventions of Freescale's *SC100 Application Binary Interface*, in excerpts.
@@ -22,7 +22,7 @@ use super::obstacles::Finished;
 use super::placed::{self, Placed, cycles};
 use super::print::Printer;
 use super::ways::{Selected, shortest};
-use super::{data, division, loops, select, spilled, symbols};
+use super::{data, delay, division, loops, select, spilled, symbols};
 use crate::allocate::Traffic;
 use crate::legalize::{Words, legalize};
 use crate::machine::sets::Sets;
@@ -331,6 +331,7 @@ fn lowered(
     let mut source = module.functions[number].clone();
     crate::prepare::widen(&mut source);
     crate::prepare::prepare(&mut source, false);
+    crate::prepare::compare(&mut source);
     let named = (number, names);
     let (made, placed) = shortest(module, named, source, (sets, options), placer)?;
     let Selected {
@@ -345,8 +346,6 @@ fn lowered(
         given,
         reduced,
     } = placed;
-    loops::measure(&function, &mut reports, sets);
-    let loops = loops::reported(examined, reports, &function, sets);
     let finished = Finished {
         function: &function,
         allocation: &allocation,
@@ -358,6 +357,10 @@ fn lowered(
         reduced,
     };
     let spills = spilled::spilled(&finished, &source, options.explain_spills);
+    let mut function = function;
+    delay::fill(&mut function, &allocation, sets);
+    loops::measure(&function, &mut reports, sets);
+    let loops = loops::reported(examined, reports, &function, sets);
     Ok(Lowered {
         name: names[number].clone(),
         internal: source.internal,
@@ -383,20 +386,6 @@ impl Lowered {
             let _ = writeln!(listing.text, "    GLOBAL {own}");
         }
         let _ = writeln!(listing.text, "    ALIGN 16\n{own}");
-        let several = |sets: &[Vec<Operation>], listing: &mut Listing<'_>| {
-            for (cycle, set) in (0..).zip(sets) {
-                let set: Vec<&Operation> = set.iter().collect();
-                listing.set(&printer, &set, cycle, &|_| None);
-            }
-        };
-        several(&frame.prologue(), listing);
-        let arrivals: Vec<Vec<Operation>> = self
-            .allocation
-            .arrivals
-            .iter()
-            .map(|one| vec![one.clone()])
-            .collect();
-        several(&arrivals, listing);
         let kernels = self.kernels();
         for (number, block) in self.function.blocks.iter().enumerate() {
             let is_loop = block
@@ -416,12 +405,7 @@ impl Lowered {
                 let _ = writeln!(listing.text, "{}", printer.label(number));
             }
             let kernel = kernels.iter().find(|(at, _)| *at == number);
-            self.block(
-                block,
-                kernel.map(|(_, own)| *own),
-                (&printer, &frame),
-                listing,
-            );
+            self.block(block, kernel.map(|(_, own)| *own), &printer, listing);
             if is_loop {
                 let _ = writeln!(listing.text, "    LOOPEND{index}");
             }
@@ -474,7 +458,7 @@ impl Lowered {
         &self,
         block: &Block,
         kernel: Option<u32>,
-        (printer, frame): (&Printer<'_>, &Frame),
+        printer: &Printer<'_>,
         listing: &mut Listing<'_>,
     ) {
         let Some(&last) = block.cycles.last() else {
@@ -487,31 +471,12 @@ impl Lowered {
             let stages = &self.loops[own as usize].kernel_stages;
             Some((own, *stages.get(at)?))
         };
-        let none = |_: &Operation| None;
         for cycle in 0..=last {
             let rows = block.operations.iter().zip(&block.cycles);
             let set: Vec<&Operation> = rows
                 .filter(|(_, at)| **at == cycle)
                 .map(|(operation, _)| operation)
                 .collect();
-            let returns = |one: &&&Operation| one.branch() == Some(Branch::Return);
-            if set.iter().any(|one| returns(&one)) {
-                // What restores the registers stands between the rest of the set and the return.
-                let epilogue = frame.epilogue();
-                if !epilogue.is_empty() {
-                    let (back, rest): (Vec<&Operation>, Vec<&Operation>) =
-                        set.iter().partition(returns);
-                    if !rest.is_empty() {
-                        listing.set(printer, &rest, cycle, &none);
-                    }
-                    for set in &epilogue {
-                        let set: Vec<&Operation> = set.iter().collect();
-                        listing.set(printer, &set, cycle, &none);
-                    }
-                    listing.set(printer, &back, cycle, &none);
-                    continue;
-                }
-            }
             listing.set(printer, &set, cycle, &stage);
         }
         (0..placed::waits_for_loop(&self.function, block))

@@ -7,7 +7,9 @@
 use super::code::{Allocation, FrameOffset, Function, Operand, Operation, operation};
 use super::machine::PRESERVED;
 use super::select::CALL;
-use isa::sc140::{File, Opcode, Reg};
+use crate::mir::Block;
+use isa::Branch;
+use isa::sc140::{File, Opcode, Reg, Sc140};
 
 /// The largest number that is added to a stack pointer by one instruction.
 const NEAR: i64 = 31;
@@ -81,15 +83,6 @@ impl Frame {
         })
     }
 
-    fn pair(&self, opcode: Opcode, file: File) -> Vec<Operation> {
-        let registers = [6, 7].map(|number| Operand::fixed(Reg::new(file, number)));
-        let each = registers.into_iter().map(|register| match opcode {
-            Opcode::Push => operation(opcode, Vec::new(), vec![register]),
-            _ => operation(opcode, vec![register], Vec::new()),
-        });
-        each.collect()
-    }
-
     /// The stack pointer by so many bytes, as sets.
     fn step(&self, opcode: Opcode) -> Vec<Vec<Operation>> {
         let sp = || vec![Operand::fixed(Reg::SP)];
@@ -111,19 +104,88 @@ impl Frame {
         }
     }
 
+    /// Puts what makes the frame in front of a function, with what is read of its arguments, and what takes it away in front of
+    /// each return. Sets that are decided stay as they are.
+    pub(super) fn insert(&self, function: &mut Function, arrivals: Vec<Operation>) {
+        let entered = (0..function.blocks.len() as u32).flat_map(|at| function.successors(at));
+        debug_assert!(!entered.into_iter().any(|to| to == 0), "{}", function.name);
+        let arrivals = arrivals.into_iter().map(|one| vec![one]);
+        let prologue = self.prologue().into_iter().chain(arrivals).collect();
+        around(function, prologue, &self.epilogue());
+        let all = function.blocks.iter_mut();
+        for operation in all
+            .flat_map(|block| &mut block.operations)
+            .filter(|one| returns(one))
+        {
+            operation.sources.push(Operand::fixed(Reg::SP));
+        }
+    }
+
     /// Sets in front of the function's first; an empty one waits.
-    pub(super) fn prologue(&self) -> Vec<Vec<Operation>> {
-        let saved = self.saved.iter().map(|file| self.pair(Opcode::Push, *file));
+    fn prologue(&self) -> Vec<Vec<Operation>> {
+        let saved = self.saved.iter().map(|file| pair(Opcode::Push, *file));
         saved.chain(self.step(Opcode::Adda)).collect()
     }
 
     /// Sets in front of a return.
-    pub(super) fn epilogue(&self) -> Vec<Vec<Operation>> {
-        let saved = self
-            .saved
-            .iter()
-            .rev()
-            .map(|file| self.pair(Opcode::Pop, *file));
+    fn epilogue(&self) -> Vec<Vec<Operation>> {
+        let saved = self.saved.iter().rev().map(|file| pair(Opcode::Pop, *file));
         self.step(Opcode::Suba).into_iter().chain(saved).collect()
+    }
+}
+
+/// Puts sets in front of an operation: if those of the block are decided, what shares its set stands in front of them.
+fn insert(block: &mut Block<Sc140>, at: usize, sets: Vec<Vec<Operation>>) {
+    if sets.is_empty() {
+        return;
+    }
+    if !block.cycles.is_empty() {
+        let before = at.checked_sub(1).map(|before| block.cycles[before]);
+        let first = block.cycles[at].max(before.map_or(0, |before| before + 1));
+        let wait = first + sets.len() as u32 - block.cycles[at];
+        block.cycles[at..]
+            .iter_mut()
+            .for_each(|cycle| *cycle += wait);
+        let cycles = (first..).zip(&sets);
+        let cycles: Vec<u32> = cycles
+            .flat_map(|(cycle, set)| set.iter().map(move |_| cycle))
+            .collect();
+        block.cycles.splice(at..at, cycles);
+    }
+    block.operations.splice(at..at, sets.into_iter().flatten());
+}
+
+fn returns(operation: &Operation) -> bool {
+    operation.branch() == Some(Branch::Return)
+}
+
+fn pair(opcode: Opcode, file: File) -> Vec<Operation> {
+    let registers = [6, 7].map(|number| Operand::fixed(Reg::new(file, number)));
+    let sp = || Operand::fixed(Reg::SP);
+    let each = registers.into_iter().map(|register| match opcode {
+        Opcode::Push => operation(opcode, vec![sp()], vec![register, sp()]),
+        _ => operation(opcode, vec![register, sp()], vec![sp()]),
+    });
+    each.collect()
+}
+
+/// Saves the preserved pair of a file around all of a function.
+pub(super) fn save(function: &mut Function, file: File) {
+    around(
+        function,
+        vec![pair(Opcode::Push, file)],
+        &[pair(Opcode::Pop, file)],
+    );
+}
+
+/// Puts sets in front of a function and of each of its returns.
+fn around(function: &mut Function, first: Vec<Vec<Operation>>, last: &[Vec<Operation>]) {
+    if let Some(block) = function.blocks.first_mut() {
+        insert(block, 0, first);
+    }
+    for block in &mut function.blocks {
+        if let Some(at) = block.operations.iter().position(returns) {
+            insert(block, at, last.to_vec());
+        }
     }
 }

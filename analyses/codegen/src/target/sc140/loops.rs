@@ -233,9 +233,18 @@ fn cycles_around(function: &Function, header: u32, sets: &Sets) -> u32 {
     let Some(region) = regions.iter().find(|region| region.header == header) else {
         return 0;
     };
-    let blocks = region.blocks.iter();
-    let blocks = blocks.map(|&block| block_cycles(&function.blocks[block as usize], sets));
-    blocks.sum::<u32>() + sets.of(SetKey::FlowTaken).saturating_sub(1)
+    let blocks = || {
+        let blocks = region.blocks.iter();
+        blocks.map(|&block| &function.blocks[block as usize])
+    };
+    // The slot of a jump is a cycle of its own.
+    let back = Operand::Block(header);
+    let mut operations = blocks().flat_map(|block| &block.operations);
+    let delayed = operations.any(|one| one.mnemonic.delayed && one.sources.contains(&back));
+    let jump = sets
+        .of(SetKey::FlowTaken)
+        .saturating_sub(1 + u32::from(delayed));
+    blocks().map(|block| block_cycles(block, sets)).sum::<u32>() + jump
 }
 
 /// Cycles of the sets of a block, without what a change of flow takes besides.

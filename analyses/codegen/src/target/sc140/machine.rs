@@ -417,6 +417,28 @@ impl Target for Sc140 {
 
 impl Scheduled for Sc140 {
     type Packer = Packing;
+    const FRAME_BASE: Option<Reg> = Some(Reg::SP);
+
+    /// A push, or a pop, of an even register and its odd neighbour move the stack pointer once.
+    fn are_joined(first: &Operation, second: &Operation) -> bool {
+        let register = |one: &Operation| {
+            let mut operands = one.targets.iter().chain(&one.sources);
+            operands.find_map(|operand| match operand {
+                Operand::Register(Name::Fixed(register)) if *register != Reg::SP => Some(*register),
+                _ => None,
+            })
+        };
+        let opcode = first.mnemonic.opcode;
+        matches!(opcode, Opcode::Push | Opcode::Pop)
+            && opcode == second.mnemonic.opcode
+            && register(first)
+                .zip(register(second))
+                .is_some_and(|(even, odd)| {
+                    even.file == odd.file
+                        && even.number.is_multiple_of(2)
+                        && odd.number == even.number + 1
+                })
+    }
 
     fn packer(sets: &Self::Processor, operations: &[Operation]) -> Packing {
         let asked = operations.iter().map(asked).collect();

@@ -7,6 +7,7 @@ pub mod check;
 pub mod code;
 mod counted;
 mod data;
+mod delay;
 mod demands;
 mod division;
 pub mod emit;

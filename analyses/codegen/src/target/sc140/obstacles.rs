@@ -10,6 +10,7 @@
 //! lengths are compared.
 
 use super::code::{Allocation, Function, Operation};
+use super::frame;
 use super::machine::{Limits, PRESERVED, locate};
 use super::placed::{self, Reduced};
 use super::spilled::At;
@@ -21,6 +22,7 @@ use crate::spills::code::{Code, Home, Location, Step};
 use crate::spills::finished::{Reaching, Waiting, called, waiting};
 use ir::Loc;
 use ir::liveness::Liveness;
+use isa::Branch;
 use isa::sc140::{File, Reg, Sc140};
 use smol_str::SmolStr;
 use std::collections::BTreeSet;
@@ -388,11 +390,30 @@ impl Search<'_> {
     /// Sets that save and restore a register that nothing uses yet, and its pair.
     fn saving(&self, register: Reg) -> Option<u32> {
         let finished = self.finished;
+        let length = |function: &Function| -> u32 {
+            let ends = |(at, block): &(usize, &Block<Sc140>)| {
+                *at == 0
+                    || block.operations.last().and_then(Operation::branch) == Some(Branch::Return)
+            };
+            let blocks = function.blocks.iter().enumerate().filter(ends);
+            let packed = blocks.map(|(_, block)| {
+                packets(&block.operations, finished.sets, &locate(self.allocation))
+                    .cycles
+                    .last()
+                    .map_or(0, |last| last + 1)
+            });
+            packed.sum()
+        };
+        if finished
+            .allocation
+            .used(finished.function, register.file)
+            .contains(&register)
+        {
+            return None;
+        }
         let mut function = finished.function.clone();
-        let first = function.blocks.first_mut()?;
-        first.operations.push(Sc140::copy(register, register));
-        let around = |function: &Function| placed::around(function, finished.allocation);
-        let more = around(&function).saturating_sub(around(finished.function));
-        (more > 0).then_some(more as u32)
+        frame::save(&mut function, register.file);
+        let more = length(&function).saturating_sub(length(finished.function));
+        (more > 0).then_some(more)
     }
 }

@@ -7,6 +7,8 @@
 //! values one by one, farthest first    |                                           the base longer
 //! by colouring, spilled everywhere    /
 //! ```
+//!
+//! Large functions spill as the scan says.
 
 use super::code::{Allocation, Function, Name, Operand, Operation};
 use super::frame::Frame;
@@ -28,6 +30,15 @@ const REDUCTIONS: [Reduction; 3] = [
     Reduction::OwnClass,
     Reduction::Redundant,
 ];
+
+/// Operations from which on a function is not tried in many ways: it would keep people waiting.
+const LARGE: usize = 2000;
+
+/// Returns true if a function is placed in one way, the one that is likely to be the best.
+pub(super) fn is_large(function: &Function) -> bool {
+    let sizes = function.blocks.iter().map(|block| block.operations.len());
+    sizes.sum::<usize>() > LARGE
+}
 
 /// A function on the machine's registers, in sets.
 pub(super) struct Placed {
@@ -59,17 +70,22 @@ pub(super) fn place(
     let limits = |spills| Limits { spills, fewer };
     // Registers that are kept back may be those that a pipelined loop lacks.
     let scanned = Decided::scanned(function, sets, &limits(spills));
+    let tries = spills && !is_large(function);
     let orders = [Order::LeastUsed, Order::FarthestRead].into_iter();
     let one_by_one = orders
-        .filter(|_| spills)
+        .filter(|_| tries)
         .filter_map(|order| Decided::one_by_one(function, sets, &limits(false), order));
-    let coloured = spills
+    let coloured = tries
         .then(|| Decided::coloured(function, sets, &limits(false)))
         .flatten();
     let mut others = one_by_one.chain(coloured);
     let first = match scanned {
         Ok(scanned) => scanned,
-        Err(refused) => others.next().ok_or(refused)?,
+        Err(refused) => {
+            let other = others.next();
+            let other = other.or_else(|| Decided::coloured(function, sets, &limits(false)));
+            other.ok_or(refused)?
+        }
     };
     let decided: Vec<Decided<'_, Sc140>> = std::iter::once(first).chain(others).collect();
     let packed = |decided: &Decided<'_, Sc140>, reduction| {
@@ -102,7 +118,8 @@ pub(super) fn place(
                 }
                 let mut made = vec![packed(decided, Some(reduction))];
                 // What still is loaded may wait in several registers.
-                if reduction == Reduction::AnyClass && made[0].allocation.traffic.loads > 0 {
+                let pieces = reduction == Reduction::AnyClass && !is_large(function);
+                if pieces && made[0].allocation.traffic.loads > 0 {
                     made.insert(0, packed(decided, Some(Reduction::Pieces)));
                 }
                 for made in made {
@@ -159,8 +176,10 @@ struct Packed {
 }
 
 impl Packed {
-    fn new(mut function: Function, allocation: Allocation, sets: &Sets) -> Packed {
+    fn new(mut function: Function, mut allocation: Allocation, sets: &Sets) -> Packed {
         allocate::jumps(&mut function);
+        let frame = Frame::of(&function, &allocation);
+        frame.insert(&mut function, std::mem::take(&mut allocation.arrivals));
         name(&mut function, &allocation);
         without_copies(&mut function);
         packed(&mut function, &allocation, sets);
@@ -187,13 +206,12 @@ impl Packed {
         let (less, all) = (&self.allocation.traffic, &base.allocation.traffic);
         less.is_no_more_than(all)
             && self.cycles <= base.cycles
-            && around(&self.function, &self.allocation) <= around(&base.function, &base.allocation)
             && blocks.all(|(now, before)| {
                 length(&self.function, now, &self.allocation)
                     <= length(&base.function, before, &base.allocation)
             })
     }
-    /// The block that is longest beside a base's, or what is around the blocks.
+    /// The block that is longest beside a base's.
     fn lengthened(&self, base: &Packed) -> Lengthened {
         let blocks = self.function.blocks.iter().zip(&base.function.blocks);
         let each = blocks.map(|(now, before)| {
@@ -205,13 +223,9 @@ impl Packed {
                 cycles,
             }
         });
-        let most = each
-            .max_by_key(|found| found.cycles)
-            .filter(|found| found.cycles > 0);
-        let all = [self, base].map(|of| around(&of.function, &of.allocation));
-        most.unwrap_or(Lengthened {
+        each.max_by_key(|found| found.cycles).unwrap_or(Lengthened {
             at: ir::Loc::NONE,
-            cycles: all[0].saturating_sub(all[1]) as u32,
+            cycles: 0,
         })
     }
 }
@@ -259,7 +273,9 @@ pub(super) fn waits_for_loop(function: &Function, block: &Block<Sc140>) -> u32 {
 /// Returns true if control falls out of a block whose last set writes what may not be read in the next one, which waits. Branches
 /// stand behind such sets, except for the way back of a loop that is pipelined.
 pub(super) fn ends_late(block: &Block<Sc140>, allocation: &Allocation) -> bool {
-    let falls = match block.operations.last().and_then(Operation::branch) {
+    // The last change of flow may have a slot behind it.
+    let mut flows = block.operations.iter().filter_map(Operation::branch).rev();
+    let falls = match flows.find(|flow| *flow != Branch::Call) {
         None | Some(Branch::Counted) => true,
         Some(_) => false,
     };
@@ -268,7 +284,7 @@ pub(super) fn ends_late(block: &Block<Sc140>, allocation: &Allocation) -> bool {
     falls && last.any(|(operation, _)| is_late(operation, allocation))
 }
 
-fn is_late(operation: &Operation, allocation: &Allocation) -> bool {
+pub(super) fn is_late(operation: &Operation, allocation: &Allocation) -> bool {
     let stepped = operation.stepped();
     let written = crate::mir::dependence::writes(operation).into_iter();
     let written = written.filter(|name| Some(*name) != stepped);
@@ -278,16 +294,9 @@ fn is_late(operation: &Operation, allocation: &Allocation) -> bool {
 
 /// The sets that an execution takes, by the weights of blocks.
 pub(super) fn cycles(function: &Function, allocation: &Allocation) -> f64 {
-    let entry = function.blocks.first().map_or(1.0, |block| block.weight);
     let blocks = function.blocks.iter();
     let sets = blocks.map(|block| f64::from(length(function, block, allocation)) * block.weight);
-    around(function, allocation) as f64 * entry + sets.sum::<f64>()
-}
-
-/// The sets in front of the first block and behind a return.
-pub(super) fn around(function: &Function, allocation: &Allocation) -> usize {
-    let frame = Frame::of(function, allocation);
-    frame.prologue().len() + frame.epilogue().len() + allocation.arrivals.len()
+    sets.sum()
 }
 
 /// Operations name the registers that they were given.

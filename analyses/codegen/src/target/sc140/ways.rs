@@ -87,8 +87,9 @@ pub(super) fn shortest(
             break unrolled.plain();
         }
         let made = ways(&wide, &unrolled)?;
+        let large = made.iter().any(|made| placed::is_large(&made.function));
         found.extend(made.into_iter().filter_map(|made| place(made).ok()));
-        if elements == 1 {
+        if elements == 1 || large && !found.is_empty() {
             break unrolled.plain();
         }
         elements /= 2;

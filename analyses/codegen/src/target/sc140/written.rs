@@ -69,6 +69,9 @@ pub(super) fn operands(operation: &Operation) -> Vec<Written<'_>> {
     let sources = &operation.sources[..operation.sources.len() - usize::from(step.is_some())];
     match (opcode, sources) {
         (Opcode::Lpmarka | Opcode::Lpmarkb | Opcode::Rts, _) => Vec::new(),
+        // The stack pointer is not written.
+        (Opcode::Push, sources) => sources.iter().take(1).map(written).collect(),
+        (Opcode::Pop, _) => operation.targets.iter().take(1).map(written).collect(),
         // Behind the callee stand the registers of its arguments.
         (Opcode::Jsr, [callee, ..]) => vec![written(callee)],
         (Opcode::Doen | Opcode::Doensh, sources) => sources.iter().map(written).collect(),
