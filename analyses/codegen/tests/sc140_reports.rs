@@ -13,6 +13,7 @@ use lockstep_codegen::target::sc140::emit::{
     emit,
 };
 use lockstep_codegen::target::sc140::packer::Resource;
+use lockstep_codegen::target::sc140::promised::{Proposal, proposed};
 use sc140::module_of;
 
 fn emitted(text: &str, name: &str, fewer: usize) -> Emitted {
@@ -300,7 +301,16 @@ fn what_is_said_to_be_free_is_named_by_no_line_meanwhile() {
             .iter()
             .rposition(|line| matches!(*line, "[" | "]"))
             .unwrap_or(to);
-        let between = &lines[from as usize + 1..to];
+        // What stands in the set of the store reads what was there before.
+        let from = from as usize + 1;
+        let end = lines[from..]
+            .iter()
+            .position(|line| matches!(*line, "[" | "]"));
+        let from = match end {
+            Some(more) if lines[from + more] == "]" => from + more,
+            _ => from,
+        };
+        let between = &lines[from.min(to)..to];
         for found in &value.obstacles {
             let register = found.register.to_string();
             let named = between.iter().any(|line| names(line, &register));
@@ -390,4 +400,94 @@ fn constant_rounds_are_not_computed() {
     let text = "int f(const short *x) {\n    int s = 0;\n    for (int i = 3; i < 40; i++) { if (x[i] > s) s = x[i]; }\n    return s;\n}\n";
     let made = emitted(text, "f", 0);
     assert!(made.text.contains("#37,"), "{}", made.text);
+}
+
+/// The promises that are proposed for a function, and the sets of its loops before and after, with their iterations.
+fn proposals(text: &str, name: &str) -> (Vec<Proposal>, Vec<[(u32, u32); 2]>) {
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let found = proposed(&module_of(text, name), sets, &Options::default());
+    let Some(found) = found else {
+        return (Vec::new(), Vec::new());
+    };
+    let gains = found.gains.iter().map(|gain| [gain.before, gain.after]);
+    (found.promises, gains.collect())
+}
+
+#[test]
+fn promises_that_are_enough_are_proposed_with_what_they_bring() {
+    let plain = "int dot(const short *x, const short *y, int n) {
+    unsigned s = 0;
+    for (int i = 0; i < n; i++) s += x[i] * y[i];
+    return s;
+}
+";
+    // Nothing is stored: that the pointers are apart would bring nothing.
+    let (promises, gains) = proposals(plain, "dot");
+    let aligned = |parameter| Proposal::Aligned {
+        parameter,
+        bytes: 8,
+    };
+    assert!(
+        matches!(promises[0], Proposal::Rounds { multiple: 4, .. }),
+        "{promises:?}"
+    );
+    assert_eq!(promises[1..], [aligned(0), aligned(1)]);
+    assert_eq!(gains, [[(2, 1), (2, 4)]]);
+
+    // Two arrays that may meet.
+    let meets = "void add(short *x, const short *y, int n) {
+    for (int i = 0; i < n; i++) x[i] = (short)(y[i] + 1);
+}
+";
+    let (promises, gains) = proposals(meets, "add");
+    assert!(
+        promises.contains(&Proposal::Apart { parameter: 0 })
+            || promises.contains(&Proposal::Apart { parameter: 1 }),
+        "{promises:?}"
+    );
+    let [[before, after]] = gains[..] else {
+        panic!("{gains:?}");
+    };
+    assert!(
+        after.0 * before.1 * 2 <= before.0 * after.1,
+        "{before:?} {after:?}"
+    );
+
+    // Promised already, or nothing to be had.
+    let made = plain
+        .replace("int i = 0; i < n", "int i = 0; i < 64")
+        .replace(
+            "    unsigned s",
+            "#pragma lockstep aligned(x, 8)\n#pragma lockstep aligned(y, 8)\n    unsigned s",
+        );
+    assert_eq!(proposals(&made, "dot"), (Vec::new(), Vec::new()));
+    assert_eq!(proposals("int f(int n) { return n + 1; }\n", "f").0, []);
+}
+
+#[test]
+fn frames_are_made_beside_other_work_and_jumps_leave_a_set_to_their_slot() {
+    // A register that callees keep is saved in the set that computes into another; the call leaves its argument to its slot.
+    let text = "int g(int);
+int f(int a, int b) {
+    int c = a + b;
+    return g(c * 3) + c;
+}
+";
+    let made = emitted(text, "f", 0);
+    let sets: Vec<&str> = made.text.split(" [\n").collect();
+    let beside = |name: &str| {
+        let own = sets.iter().filter(|set| set.contains(name));
+        own.filter(|set| {
+            let inside = set.split(" ]").next().unwrap_or("");
+            inside.lines().count() > 2
+        })
+        .count()
+    };
+    assert!(beside("push ") > 0, "{}", made.text);
+    assert!(
+        made.text.contains("jsrd") || made.text.contains("rtsd"),
+        "{}",
+        made.text
+    );
 }

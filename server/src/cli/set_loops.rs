@@ -47,11 +47,11 @@ pub(super) fn loops(
             for value in values.iter().filter(|value| value.loops.is_empty()) {
                 let at = value.definition.or(value.loads.first().copied());
                 let (line, column) = at.map_or((1, 1), |span| place(db, file, span));
-                let (name, full) = (value.name(db, file), spilled::registers(value.registers));
+                let (name, full) = (value.name(db, file), spilled::full(value.registers));
                 let function = &value.function;
                 writeln!(
                     out,
-                    "{path}:{line}:{column}: {function}: {name} waits in memory outside of loops: the {full} are full"
+                    "{path}:{line}:{column}: {function}: {name} waits in memory outside of loops: {full}"
                 )?;
             }
         }
@@ -102,6 +102,7 @@ fn told(db: &Database, file: File, row: &Row) -> Vec<String> {
         let advice = remedy.map(|remedy| format!("; {}", advice(remedy)));
         out.push(format!("{}{at}{}", said.text, advice.unwrap_or_default()));
     }
+    out.extend(set_loops::promised(db, file, row));
     out
 }
 
@@ -166,6 +167,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "units": units.collect::<Vec<Value>>(),
         "critical": critical.collect::<Vec<Value>>(),
         "reasons": reasons.collect::<Vec<Value>>(),
+        "promises": set_loops::promised(db, file, row),
         "spills": spills.collect::<Vec<Value>>(),
     })
 }

@@ -20,7 +20,7 @@ use crate::derive::loops::{ItemLoops, MachineCode};
 use crate::derive::partly_dead::DeadRow;
 use crate::derive::register_rows::RegisterRow;
 use crate::derive::rows::Rows;
-use crate::derive::sets::{ItemSets, SetEmission};
+use crate::derive::sets::{ItemSets, PromisedLoop, SetEmission};
 use crate::derive::silences::Silences;
 use crate::derive::ways::Ways;
 use crate::derive::zeros::{ProfileText, Zeros};
@@ -368,6 +368,12 @@ pub fn kept_emission<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<SetEmissio
 #[salsa::tracked]
 pub fn explained_sets<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemSets>> {
     derive::sets::explained(db, item).map(Arc::new)
+}
+
+/// Returns the loops of an item of C that promises would make faster on a processor that issues execution sets.
+#[salsa::tracked]
+pub fn promised_sets<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<Vec<PromisedLoop>>> {
+    derive::sets::promised(db, item).map(Arc::new)
 }
 
 /// A projection: whether a product and a sum may be one operation, which a line of the text forbids.

@@ -11,6 +11,7 @@ use codegen::refusal::{Refusal, Refused};
 use codegen::target::sc140::emit::{
     Emitted, LoopReport, Obstacle, Options, Reason, SpillCost, SpilledValue, Unpipelined, emit,
 };
+use codegen::target::sc140::promised::{Proposal, proposed};
 use ir::{Function, Loc, VariableKind};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -155,6 +156,44 @@ pub fn spending(db: &dyn Db, item: Item<'_>) -> Option<[Spending; 2]> {
         })
     };
     Some([of(kept)?, of(reduced)?])
+}
+
+/// A loop that promises would make faster. Sets, and the iterations that they do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PromisedLoop {
+    pub head: ItemPlaced,
+    pub before: (u32, u32),
+    pub after: (u32, u32),
+    /// Each with the parameter's name; those about this loop and about all.
+    pub promises: Vec<(Proposal, SmolStr)>,
+}
+
+/// The loops of an item of C that promises would make faster.
+pub fn promised(db: &dyn Db, item: Item<'_>) -> Option<Vec<PromisedLoop>> {
+    let table = processor(db, item.main(db))?;
+    let module = &db::lowered(db, item).first()?.module;
+    let function = module.functions.first()?;
+    let found = proposed(module, table.sets()?, &Options::default())?;
+    let name = |proposal: &Proposal| match proposal {
+        Proposal::Apart { parameter } | Proposal::Aligned { parameter, .. } => {
+            function.parameters[*parameter].name.clone()
+        }
+        Proposal::Rounds { .. } => SmolStr::default(),
+    };
+    let each = found.gains.iter().map(|gain| {
+        let about = |proposal: &&Proposal| match proposal {
+            Proposal::Rounds { head, .. } => *head == gain.head,
+            _ => true,
+        };
+        let promises = found.promises.iter().filter(about);
+        PromisedLoop {
+            head: ItemPlaced::of(function, gain.head),
+            before: gain.before,
+            after: gain.after,
+            promises: promises.map(|one| (*one, name(one))).collect(),
+        }
+    });
+    Some(each.collect())
 }
 
 fn reports(db: &dyn Db, item: Item<'_>, made: &SetEmission) -> Option<ItemSets> {

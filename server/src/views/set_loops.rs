@@ -8,8 +8,10 @@
 //! Bounds are of the operations that selection makes of the loop; a jump back and what a spill costs are in the interval.
 
 mod hover;
+mod promised;
 
 pub use hover::hover;
+pub use promised::sentence as promised;
 
 use super::loops::{Said, without_code};
 use super::model::Note;
@@ -303,6 +305,10 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
                 span.unwrap_or(row.span),
                 message,
             ));
+        }
+        if let Some(promised) = promised(db, file, row) {
+            let message = format!("the loop could be faster: {promised}");
+            out.push(note("loop-not-pipelined", row.span, message));
         }
         let line = |offset| db::line_index(db, file).line_column(offset).0;
         out.extend(recurrence(row, &line, &note));

@@ -1,6 +1,6 @@
 //! The bounds of a loop as a table, at its head.
 
-use super::{Row, advice, recurrence_links, resource, rows_of_item, title};
+use super::{Row, advice, promised, recurrence_links, resource, rows_of_item, title};
 use crate::db::{self, Db, File};
 use crate::derive::sets;
 use crate::program::item_at;
@@ -17,11 +17,16 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     let line = |span: Span| db::line_index(db, file).line_column(span.start).0 + 1;
     Some(Hover {
         span: row.span,
-        markdown: table_of(row, &table.name, &line),
+        markdown: table_of(row, &table.name, &line, promised(db, file, row)),
     })
 }
 
-fn table_of(row: &Row, processor: &str, line: &dyn Fn(Span) -> u32) -> String {
+fn table_of(
+    row: &Row,
+    processor: &str,
+    line: &dyn Fn(Span) -> u32,
+    promised: Option<String>,
+) -> String {
     let report = &row.report;
     let mut out = format!("**{}**", title(row, processor));
     if let Some(bounds) = &report.bounds {
@@ -68,6 +73,7 @@ fn table_of(row: &Row, processor: &str, line: &dyn Fn(Span) -> u32) -> String {
             advice.unwrap_or_default()
         ));
     }
+    told.extend(promised.map(|promised| format!("- {promised}")));
     if !told.is_empty() {
         out += &format!("\n\n{}", told.join("\n"));
     }

@@ -21,6 +21,7 @@ mod obstacles;
 pub mod packer;
 mod placed;
 mod print;
+pub mod promised;
 pub mod read;
 pub mod repack;
 mod select;
