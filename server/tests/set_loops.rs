@@ -421,3 +421,39 @@ fn spills_before_and_after_reduction_are_compared_where_they_differ() {
         figures("stores").0
     );
 }
+
+#[test]
+fn promises_that_make_a_loop_faster_are_one_action() {
+    let place = Place::new("set-promises");
+    place.file("lockstep.toml", "processor = \"sc140\"\n");
+    let source = "void add(short *x, const short *y, int n) {\n    for (int i = 0; i < n; i++) x[i] = (short)(y[i] + 1);\n}\n";
+    let file = place.file("add.c", source);
+    let offered = text(&lockstep(&["actions", &file, "--at", "2:6"]));
+    assert!(
+        offered
+            .contains("Promise what makes this loop faster: 0.25 cycles an iteration instead of 3"),
+        "{offered}"
+    );
+    let told = text(&lockstep(&["check", "--notes", &file]));
+    assert!(
+        told.contains("an iteration in 0.25 instead of 3 cycles"),
+        "{told}"
+    );
+    lockstep(&["apply", "promise", &file, "--at", "2:6", "--write"]);
+    let made = std::fs::read_to_string(&file).expect("the file");
+    for words in [
+        "restrict ",
+        "aligned(x, 8)",
+        "aligned(y, 8)",
+        "rounds(4, 32767, 4)",
+    ] {
+        assert!(made.contains(words), "{made}");
+    }
+    // With them there is nothing more to promise.
+    let loops = json(&lockstep(&[
+        "loops", &file, "--target", "sc140", "--format", "json",
+    ]));
+    let own = &loops["loops"][0];
+    assert_eq!((&own["ii"], &own["iterations"]), (&1.into(), &4.into()));
+    assert!(own["promises"].is_null(), "{own}");
+}

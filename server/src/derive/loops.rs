@@ -123,9 +123,18 @@ pub fn in_shown_function(
     offset: u32,
     then: &mut dyn FnMut(Item<'_>, &Source<'_>, &syntax::c_family::ast::Function, u32),
 ) {
-    if !are_shown(db, file) {
-        return;
+    if are_shown(db, file) {
+        in_function(db, file, offset, then);
     }
+}
+
+/// Calls with the item, its text, the function around a place of a file, and the place in the item.
+pub fn in_function(
+    db: &dyn Db,
+    file: File,
+    offset: u32,
+    then: &mut dyn FnMut(Item<'_>, &Source<'_>, &syntax::c_family::ast::Function, u32),
+) {
     let Some((place, item)) = program::item_at(db, file, offset) else {
         return;
     };

@@ -12,7 +12,7 @@ use codegen::target::sc140::emit::{
     Emitted, LoopReport, Obstacle, Options, Reason, SpillCost, SpilledValue, Unpipelined, emit,
 };
 use codegen::target::sc140::promised::{Proposal, proposed};
-use ir::{Function, Loc, VariableKind};
+use ir::{Function, Loc, Module, VariableKind};
 use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::Span;
@@ -158,6 +158,13 @@ pub fn spending(db: &dyn Db, item: Item<'_>) -> Option<[Spending; 2]> {
     Some([of(kept)?, of(reduced)?])
 }
 
+/// The loops of a changed item's code.
+pub fn loops_of(db: &dyn Db, item: Item<'_>, module: &Module) -> Option<Vec<LoopReport>> {
+    let table = processor(db, item.main(db))?;
+    let emitted = emit(module, table.sets()?, &Options::default()).ok()?;
+    Some(emitted.functions.into_iter().next()?.loops)
+}
+
 /// A loop that promises would make faster. Sets, and the iterations that they do.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PromisedLoop {
@@ -173,7 +180,9 @@ pub fn promised(db: &dyn Db, item: Item<'_>) -> Option<Vec<PromisedLoop>> {
     let table = processor(db, item.main(db))?;
     let module = &db::lowered(db, item).first()?.module;
     let function = module.functions.first()?;
-    let found = proposed(module, table.sets()?, &Options::default())?;
+    let made = db::set_emission(db, item).as_ref()?.code.as_ref().ok()?;
+    let before = made.functions.first()?;
+    let found = proposed(module, before, table.sets()?, &Options::default())?;
     let name = |proposal: &Proposal| match proposal {
         Proposal::Apart { parameter } | Proposal::Aligned { parameter, .. } => {
             function.parameters[*parameter].name.clone()

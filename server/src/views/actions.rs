@@ -64,6 +64,7 @@ pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     all.extend(super::assembly::actions(db, file, range));
     all.extend(super::set_actions::actions(db, file, range));
     all.extend(super::loops::actions(db, file, range));
+    all.extend(super::set_loops::actions(db, file, range));
     all.extend(super::conversion::actions(db, file, range));
     all.extend(super::machines::actions(db, file, range));
     all.extend(super::spilled::reduced::actions(db, file, range));

@@ -7,9 +7,11 @@
 //!
 //! Bounds are of the operations that selection makes of the loop; a jump back and what a spill costs are in the interval.
 
+mod actions;
 mod hover;
 mod promised;
 
+pub use actions::actions;
 pub use hover::hover;
 pub use promised::sentence as promised;
 

@@ -6,6 +6,9 @@ use crate::mir::liveness::Liveness;
 use ir::EntitySet;
 use rustc_hash::FxHashSet;
 
+/// Tuples that are compared with each other.
+const TUPLES: usize = 64;
+
 /// The factor by which a copy at a loop's end counts more.
 const LATCH: f64 = 1.5;
 
@@ -27,6 +30,40 @@ impl Graph {
             self.meets[one.0 as usize].insert(other.0);
             self.meets[other.0 as usize].insert(one.0);
         }
+    }
+    /// Makes two roots one, the first of them.
+    fn merge(&mut self, one: u32, other: u32) {
+        self.roots[other as usize] = one;
+        let more = std::mem::take(&mut self.meets[other as usize]);
+        for &neighbour in &more {
+            self.meets[neighbour as usize].remove(&other);
+            self.meets[neighbour as usize].insert(one);
+        }
+        self.meets[one as usize].extend(more);
+    }
+    /// The roots of two tuples whose members may be one, each with that of its place: copies lead from one to the other.
+    fn pairs(
+        &self,
+        (one, other): (&[Virtual], &[Virtual]),
+        linked: &FxHashSet<(u32, u32)>,
+        stays: &dyn Fn(u32) -> bool,
+    ) -> Option<Vec<(u32, u32)>> {
+        let roots = |tuple: &[Virtual]| -> Vec<u32> {
+            tuple.iter().map(|&member| self.root(member)).collect()
+        };
+        let (ones, others) = (roots(one), roots(other));
+        let pairs: Vec<(u32, u32)> = ones.iter().copied().zip(others.iter().copied()).collect();
+        let fits = |&(a, b): &(u32, u32)| {
+            a == b
+                || !ones.contains(&b)
+                    && !others.contains(&a)
+                    && !stays(a)
+                    && !stays(b)
+                    && !self.meets[a as usize].contains(&b)
+                    && (linked.contains(&(a, b)) || linked.contains(&(b, a)))
+        };
+        let differs = pairs.iter().any(|(a, b)| a != b);
+        (one.len() == other.len() && differs && pairs.iter().all(fits)).then_some(pairs)
     }
 }
 
@@ -107,9 +144,14 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
     }
     // What passes arguments on has its own place.
     let operations = function.blocks.iter().flat_map(|block| &block.operations);
-    let tuples = operations.flat_map(T::tuple);
+    let mut tuples: Vec<Vec<Virtual>> = operations
+        .map(T::tuple)
+        .filter(|one| !one.is_empty())
+        .collect();
+    tuples.sort_unstable();
+    tuples.dedup();
     // Those of which others are neighbours have one such place, and not that of an argument.
-    let mut members: FxHashSet<u32> = tuples.map(|one| one.0).collect();
+    let mut members: FxHashSet<u32> = tuples.iter().flatten().map(|one| one.0).collect();
     let arguments: FxHashSet<u32> = function.parameters.iter().map(|one| one.0).collect();
     let decided = function.pinned.iter().map(|(one, _)| one);
     let pinned: FxHashSet<u32> = function
@@ -119,7 +161,7 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         .map(|one| one.0)
         .collect();
     moves.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-    for (_, _, to, from) in moves {
+    for &(_, _, to, from) in &moves {
         let (a, b) = (graph.root(to), graph.root(from));
         let apart = a == b
             || pinned.contains(&a)
@@ -131,16 +173,30 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         if apart {
             continue;
         }
-        graph.roots[b as usize] = a;
         if members.contains(&b) {
             members.insert(a);
         }
-        let more = std::mem::take(&mut graph.meets[b as usize]);
-        for &one in &more {
-            graph.meets[one as usize].remove(&b);
-            graph.meets[one as usize].insert(a);
+        graph.merge(a, b);
+    }
+    // What is loaded as neighbours may be stored as the same ones.
+    tuples.truncate(TUPLES);
+    let linked: FxHashSet<(u32, u32)> = moves
+        .iter()
+        .map(|&(_, _, to, from)| (graph.root(to), graph.root(from)))
+        .collect();
+    let stays = |root: u32| pinned.contains(&root) || arguments.contains(&root);
+    for (at, one) in tuples.iter().enumerate() {
+        for other in &tuples[at + 1..] {
+            let same =
+                |(one, other): (&Virtual, &Virtual)| function.class(*one) == function.class(*other);
+            if one.iter().zip(other).all(same)
+                && let Some(pairs) = graph.pairs((one, other), &linked, &stays)
+            {
+                for (a, b) in pairs.into_iter().filter(|(a, b)| a != b) {
+                    graph.merge(a, b);
+                }
+            }
         }
-        graph.meets[a as usize].extend(more);
     }
     let rename = |operand: &mut Operand<T>| {
         if let Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one)) =

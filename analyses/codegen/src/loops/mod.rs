@@ -21,8 +21,8 @@ mod tests;
 mod unroll;
 
 pub use conditional::{Conversion, conditional_at};
-pub use request::{Pragma, pragma_of, with_pragma, without_pragma};
-pub use restrict::{Promise, promise};
+pub use request::{Pragma, pragma_of, with_lines, with_pragma, without_pragma};
+pub use restrict::{Promise, promise, restricted};
 pub use unroll::unrolled;
 
 use crate::specialize::source::Source;

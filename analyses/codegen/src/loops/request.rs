@@ -48,9 +48,21 @@ pub fn with_pragma(
     pragma: Pragma,
     line: &str,
 ) -> Result<Edit, Refusal> {
-    if let Some(known) = pragma_of(statement, pragma) {
-        return Ok((own_line(source, known)?.0, line.to_owned()));
+    match pragma_of(statement, pragma) {
+        Some(known) => Ok((own_line(source, known)?.0, line.to_owned())),
+        None => with_lines(source, statement, &[line.to_owned()]),
     }
+}
+
+/// Lines above a loop, below those that are there.
+///
+/// # Errors
+/// The loop comes out of a macro.
+pub fn with_lines(
+    source: &Source<'_>,
+    statement: &Stmt,
+    lines: &[String],
+) -> Result<Edit, Refusal> {
     let at = statement.span.start;
     if source.in_macro(Span::new(at, at + 1)) {
         return Err(Refusal::Macro);
@@ -71,13 +83,17 @@ pub fn with_pragma(
     {
         return Err(Refusal::Macro);
     }
+    let lines: String = lines
+        .iter()
+        .map(|line| format!("{indent}{line}{end}"))
+        .collect();
     Ok(if lead.trim().is_empty() {
-        (Span::at(start as u32), format!("{indent}{line}{end}"))
+        (Span::at(start as u32), lines)
     } else {
         // The loop follows something on its line.
         let kept = before.trim_end_matches([' ', '\t']).len();
         let span = Span::new(kept as u32, at as u32);
-        (span, format!("{end}{indent}{line}{end}{indent}  "))
+        (span, format!("{end}{lines}{indent}  "))
     })
 }
 

@@ -87,6 +87,30 @@ pub fn promise(
     Ok(out)
 }
 
+/// `restrict` for the parameters of these names.
+///
+/// # Errors
+/// One of them comes out of a macro, or has a type that takes no `restrict`.
+pub fn restricted(
+    source: &Source<'_>,
+    function: &Function,
+    names: &[SmolStr],
+) -> Result<Vec<Edit>, Refusal> {
+    let mut edits = Vec::new();
+    for parameter in &function.parameters {
+        let own = parameter
+            .name
+            .as_ref()
+            .filter(|ident| names.contains(&ident.name));
+        let Some(ident) = own else { continue };
+        if source.in_macro(ident.span) {
+            return Err(Refusal::Macro);
+        }
+        edits.push(edit(source, parameter, ident)?);
+    }
+    Ok(edits)
+}
+
 fn pair(
     function: &Function,
     names: &Names,

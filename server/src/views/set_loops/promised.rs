@@ -7,55 +7,70 @@ use crate::program::item_at;
 use codegen::target::sc140::promised::Proposal;
 use smol_str::SmolStr;
 
-/// What promises would bring a loop, and which: `1.5 cycles an iteration instead of 2 with ..`.
+/// What promises would bring a loop, and which: `1.5 cycles an iteration instead of 2, if these hold: ..`.
 pub fn sentence(db: &dyn Db, file: File, row: &Row) -> Option<String> {
+    let own = promised_loop(db, file, row)?;
+    Some(format!(
+        "an iteration in {} instead of {} cycles, if these hold: {}",
+        rate(own.after),
+        rate(own.before),
+        words(&own.promises)
+    ))
+}
+
+/// The loop of a row, if promises make it faster.
+pub(super) fn promised_loop<'db>(
+    db: &'db dyn Db,
+    file: File,
+    row: &Row,
+) -> Option<&'db PromisedLoop> {
     if row.is_inlined() {
         return None;
     }
     let (_, item) = item_at(db, file, row.span.start)?;
     let found = db::promised_sets(db, item).as_deref()?;
-    let own = found.iter().find(|own| {
-        let head = own.head.resolve(db, file, item);
-        head == Some(row.span)
-    })?;
-    Some(words(own))
+    found
+        .iter()
+        .find(|own| own.head.resolve(db, file, item) == Some(row.span))
 }
 
-fn words(own: &PromisedLoop) -> String {
-    let rate = |(sets, iterations): (u32, u32)| {
-        let rate = f64::from(sets) / f64::from(iterations);
-        let text = format!("{rate:.2}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
-    let names = |found: &dyn Fn(&Proposal) -> Option<usize>| -> Vec<SmolStr> {
-        let all = own.promises.iter();
-        let all = all.filter_map(|(proposal, name)| found(proposal).map(|_| name.clone()));
-        all.collect()
-    };
-    let mut promises = Vec::new();
-    let apart = names(&|proposal| match proposal {
-        Proposal::Apart { parameter } => Some(*parameter),
-        _ => None,
-    });
-    if !apart.is_empty() {
-        let apart: Vec<String> = apart.iter().map(|name| format!("`{name}`")).collect();
-        promises.push(format!("`restrict` on {}", apart.join(", ")));
-    }
-    for (proposal, name) in &own.promises {
-        match proposal {
-            Proposal::Apart { .. } => {}
+/// Cycles an iteration.
+pub(super) fn rate((sets, iterations): (u32, u32)) -> String {
+    let text = format!("{:.2}", f64::from(sets) / f64::from(iterations));
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Promises as they are written in the source.
+pub(super) fn words(promises: &[(Proposal, SmolStr)]) -> String {
+    let apart = promises
+        .iter()
+        .filter_map(|(proposal, name)| match proposal {
+            Proposal::Apart { .. } => Some(format!("`{name}`")),
+            _ => None,
+        });
+    let apart: Vec<String> = apart.collect();
+    let apart = (!apart.is_empty()).then(|| format!("`restrict` on {}", apart.join(", ")));
+    let pragmas = pragmas(promises).into_iter();
+    let pragmas = pragmas.map(|line| format!("`{line}`"));
+    apart
+        .into_iter()
+        .chain(pragmas)
+        .collect::<Vec<String>>()
+        .join(", ")
+}
+
+/// The lines that a loop has above it.
+pub(super) fn pragmas(promises: &[(Proposal, SmolStr)]) -> Vec<String> {
+    let lines = promises
+        .iter()
+        .filter_map(|(proposal, name)| match proposal {
+            Proposal::Apart { .. } => None,
             Proposal::Aligned { bytes, .. } => {
-                promises.push(format!("`#pragma lockstep aligned({name}, {bytes})`"));
+                Some(format!("#pragma lockstep aligned({name}, {bytes})"))
             }
-            Proposal::Rounds { multiple, most, .. } => promises.push(format!(
-                "`#pragma lockstep rounds({multiple}, {most}, {multiple})`"
+            Proposal::Rounds { multiple, most, .. } => Some(format!(
+                "#pragma lockstep rounds({multiple}, {most}, {multiple})"
             )),
-        }
-    }
-    format!(
-        "{} cycles an iteration instead of {}, if these hold: {}",
-        rate(own.after),
-        rate(own.before),
-        promises.join(", ")
-    )
+        });
+    lines.collect()
 }

@@ -11,7 +11,7 @@
 //!
 //! Does not look at pointers that are loaded or computed.
 
-use super::emit::{LoopReport, Options, emit};
+use super::emit::{LoopReport, Options, Report, emit};
 use crate::machine::sets::Sets;
 use ir::{Function, Loc, Module, Promise, PromiseKind, Site, Type};
 
@@ -50,24 +50,43 @@ pub struct Proposed {
     pub gains: Vec<Gain>,
 }
 
-/// Returns the promises that are enough for the loops of a module's first function to be as fast as with all, if some are faster.
+/// Returns the promises that are enough for the loops of a module's first function to be as fast as with all, if some are faster
+/// than those of its code as it is, `before`.
 #[must_use]
-pub fn proposed(module: &Module, sets: &Sets, options: &Options) -> Option<Proposed> {
+pub fn proposed(
+    module: &Module,
+    before: &Report,
+    sets: &Sets,
+    options: &Options,
+) -> Option<Proposed> {
+    if !before.loops.iter().any(|report| report.counted) {
+        return None;
+    }
     let function = module.functions.first()?;
     let all = proposals(function);
     if all.is_empty() || all.len() > TRIED || function.values.len() > VALUES {
         return None;
     }
+    // What spills is tried without being reduced, which takes most of the time: loops that this changes are left alone.
+    let options = Options {
+        reduce_spills: false,
+        ..options.clone()
+    };
     let measured = |promises: &[Proposal]| {
         let mut module = module.clone();
         promise(module.functions.first_mut()?, promises);
-        let emitted = emit(&module, sets, options).ok()?;
+        let emitted = emit(&module, sets, &options).ok()?;
         Some(emitted.functions.into_iter().next()?.loops)
     };
-    let before = measured(&[])?;
-    if !before.iter().any(|report| report.counted) {
-        return None;
-    }
+    let plain = match before.spilled {
+        0 => before.loops.clone(),
+        _ => measured(&[])?,
+    };
+    let known = |report: &LoopReport| {
+        let mut all = before.loops.iter();
+        all.any(|own| own.head == report.head && own.interval == report.interval)
+    };
+    let before: Vec<LoopReport> = plain.into_iter().filter(known).collect();
     let full = measured(&all)?;
     gains(&before, &full).first()?;
     let mut kept = all;

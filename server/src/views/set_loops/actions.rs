@@ -1,0 +1,136 @@
+//! The action that writes the promises which make a loop faster.
+//!
+//! ```text
+//! Promise what makes this loop faster: 0.5 cycles an iteration instead of 2 (estimate for sc140)
+//! ```
+//!
+//! What is offered has been written, read again, lowered and emitted; its numbers are those of the result.
+
+use super::promised::{pragmas, promised_loop, rate, words};
+use super::{Row, rows_of_item};
+use crate::db::{self, Db, File, Item};
+use crate::derive::loops::in_function;
+use crate::derive::sets;
+use crate::program;
+use crate::views::model::{Action, Doing, edited};
+use codegen::loops::{Edit, is_head, loop_at, restricted, with_lines};
+use codegen::specialize::source::Source;
+use codegen::target::sc140::promised::Proposal;
+use ir::{Loc, Module, Site};
+use smol_str::SmolStr;
+use syntax::Span;
+use syntax::c_family::ast::{Function, Stmt};
+
+const PROMISE: &str = "promise";
+
+/// Returns the action on the loop at a place, if promises make it faster.
+pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    let Some(processor) = sets::processor(db, file) else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    in_function(
+        db,
+        file,
+        range.start,
+        &mut |item, source, function, inside| {
+            let Some(statement) = loop_at(function, inside) else {
+                return;
+            };
+            let rows = rows_of_item(db, file, item);
+            let own = rows.iter().find(|row| {
+                row.report.head.site == Site(0) && is_head(statement, row.report.head.span.start)
+            });
+            let Some(own) = own else { return };
+            let Some(found) = promised_loop(db, file, own) else {
+                return;
+            };
+            let mut action =
+                Action::rewrite(PROMISE, "Promise what makes this loop faster".to_owned());
+            let made = edits(source, function, statement, &found.promises)
+                .and_then(|edits| Ok((after(db, item, source, &edits, own)?, edits)));
+            match made {
+                Ok((after, edits)) => {
+                    action.title = format!(
+                        "{}: {} cycles an iteration instead of {} (estimate for {})",
+                        action.title,
+                        rate(after),
+                        rate(found.before),
+                        processor.name
+                    );
+                    action.effect = format!(
+                        "nothing checks what callers pass: {}",
+                        words(&found.promises)
+                    );
+                    action.what = Doing::Edit(edits);
+                }
+                Err(reason) => {
+                    action.effect.clone_from(&reason);
+                    action.what = Doing::Refused { reason };
+                    action.quiet = true;
+                }
+            }
+            out.push(action);
+        },
+    );
+    out
+}
+
+fn edits(
+    source: &Source<'_>,
+    function: &Function,
+    statement: &Stmt,
+    promises: &[(Proposal, SmolStr)],
+) -> Result<Vec<Edit>, String> {
+    let apart = promises.iter();
+    let apart: Vec<SmolStr> = apart
+        .filter(|(proposal, _)| matches!(proposal, Proposal::Apart { .. }))
+        .map(|(_, name)| name.clone())
+        .collect();
+    let refused = |reason: codegen::loops::Refusal| reason.to_string();
+    let mut out = restricted(source, function, &apart).map_err(refused)?;
+    let lines = pragmas(promises);
+    if !lines.is_empty() {
+        out.push(with_lines(source, statement, &lines).map_err(refused)?);
+    }
+    Ok(out)
+}
+
+/// The sets of the loop in the changed text, and the iterations that they do.
+fn after(
+    db: &dyn Db,
+    item: Item<'_>,
+    source: &Source<'_>,
+    edits: &[Edit],
+    row: &Row,
+) -> Result<(u32, u32), String> {
+    let gone = || "the loop is not found in the changed text".to_owned();
+    let text = edited(source.text, edits).ok_or("the edits overlap")?;
+    let rewritten = program::rewritten(db, item, &text).ok_or_else(gone)?;
+    let heads = |module: &Module| {
+        let loops = module.functions.first().map(|one| one.loops.as_slice());
+        let own = loops.unwrap_or_default().iter().map(|one| one.loc);
+        let mut heads: Vec<Loc> = own.filter(|loc| loc.site == Site(0)).collect();
+        heads.sort_by_key(|loc| loc.span);
+        heads
+    };
+    // Loops keep their order.
+    let old = heads(&db::lowered(db, item).first().ok_or_else(gone)?.module);
+    let module = &rewritten.lowered.first().ok_or_else(gone)?.module;
+    let number = old.iter().position(|head| *head == row.report.head);
+    let head = number
+        .and_then(|number| heads(module).get(number).copied())
+        .ok_or_else(gone)?;
+    let reports = sets::loops_of(db, item, module).ok_or_else(gone)?;
+    let report = reports
+        .into_iter()
+        .find(|report| report.head == head)
+        .ok_or_else(gone)?;
+    let (before, after) = (&row.report, (report.interval, report.iterations.max(1)));
+    let gains = u64::from(after.0) * u64::from(before.iterations.max(1))
+        < u64::from(before.interval) * u64::from(after.1);
+    match gains {
+        true => Ok(after),
+        false => Err("nothing is gained by them in front of the loop".to_owned()),
+    }
+}
