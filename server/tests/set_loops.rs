@@ -457,3 +457,22 @@ fn promises_that_make_a_loop_faster_are_one_action() {
     assert_eq!((&own["ii"], &own["iterations"]), (&1.into(), &4.into()));
     assert!(own["promises"].is_null(), "{own}");
 }
+
+#[test]
+fn promises_are_written_where_they_are_about_the_loop_alone() {
+    let place = Place::new("set-promises-refused");
+    place.file("lockstep.toml", "processor = \"sc140\"\n");
+    let nested = "void f(short *x, const short *y, int n, int m) {\n    for (int j = 0; j < m; j++)\n        for (int i = 0; i < n; i++) x[i] = (short)(y[i] + 1);\n}\n";
+    let file = place.file("nested.c", nested);
+    let outer = text(&lockstep(&["actions", &file, "--at", "2:6"]));
+    assert!(!outer.contains("Promise"), "{outer}");
+    let inner = text(&lockstep(&["actions", &file, "--at", "3:10"]));
+    assert!(
+        inner.contains("Promise what makes this loop faster: 0.25 cycles"),
+        "{inner}"
+    );
+    let shadowed = "void f(short *x, const short *y, int n) {\n    { short *x0 = x; const short *x = y;\n    for (int i = 0; i < n; i++) x0[i] = (short)(x[i] + 1); }\n}\n";
+    let file = place.file("shadowed.c", shadowed);
+    let offered = text(&lockstep(&["actions", &file, "--at", "3:6"]));
+    assert!(!offered.contains("instead of"), "{offered}");
+}

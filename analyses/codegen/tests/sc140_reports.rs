@@ -14,7 +14,8 @@ use lockstep_codegen::target::sc140::emit::{
 };
 use lockstep_codegen::target::sc140::packer::Resource;
 use lockstep_codegen::target::sc140::promised::{Proposal, proposed};
-use sc140::module_of;
+use oracle::random::c::Scalar;
+use sc140::{interpreted, kernel_of, module_of};
 
 fn emitted(text: &str, name: &str, fewer: usize) -> Emitted {
     let table = machine::named("sc140").expect("a table");
@@ -481,6 +482,51 @@ int f(int a, int b) {
     assert!(
         made.text.contains("jsrd") || made.text.contains("rtsd"),
         "{}",
+        made.text
+    );
+}
+
+#[test]
+fn a_frame_is_given_back_behind_the_last_access_to_its_variables() {
+    let text = "int f(int i, int j) {
+    int a[5];
+    a[0] = i; a[1] = j; a[2] = i * 3; a[3] = i ^ j; a[4] = 7;
+    return a[j];
+}
+";
+    let made = emitted(text, "f", 0);
+    let lines: Vec<&str> = made.text.lines().map(str::trim).collect();
+    let last = lines.iter().rposition(|line| line.contains("(r"));
+    let back = lines.iter().position(|line| line.starts_with("suba"));
+    assert!(last.is_some() && back > last, "{}", made.text);
+}
+
+#[test]
+fn sets_behind_the_jump_back_are_no_part_of_an_iteration() {
+    // The way out of the loop is a jump of its own, behind the one back.
+    let text = "void f(short *x, const short *y, int n) {
+    if (n > 3) for (int i = 0; i < n; i++) x[i] = (short)(y[i] + 1);
+    else for (int i = 0; i < n; i++) x[i] = (short)(y[i] + 2);
+}
+";
+    let made = emitted(text, "f", 0);
+    let plain = made.functions[0]
+        .loops
+        .iter()
+        .filter(|report| !report.counted);
+    let intervals: Vec<u32> = plain.map(|report| report.interval).collect();
+    let run = |n: i64| {
+        let array = |name| (name, Scalar::Short, vec![0; 64]);
+        let kernel = kernel_of(text, "f", false, &[array("x"), array("y")], n);
+        let module = module_of(text, "f");
+        let expected = interpreted(&kernel, &module);
+        let outcome = sc140::agrees(&kernel, &expected, &made.text).expect("the same");
+        outcome.cycles.total()
+    };
+    let measured = (run(40) - run(20)) / 20;
+    assert!(
+        intervals.contains(&(measured as u32)),
+        "{intervals:?} {measured}\n{}",
         made.text
     );
 }

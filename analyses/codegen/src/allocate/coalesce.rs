@@ -62,6 +62,13 @@ impl Graph {
                     && !self.meets[a as usize].contains(&b)
                     && (linked.contains(&(a, b)) || linked.contains(&(b, a)))
         };
+        let distinct = |roots: &[u32]| {
+            let mut seen = FxHashSet::default();
+            roots.iter().all(|&root| seen.insert(root))
+        };
+        if !distinct(&ones) || !distinct(&others) {
+            return None;
+        }
         let differs = pairs.iter().any(|(a, b)| a != b);
         (one.len() == other.len() && differs && pairs.iter().all(fits)).then_some(pairs)
     }
@@ -152,7 +159,7 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
     tuples.dedup();
     // Those of which others are neighbours have one such place, and not that of an argument.
     let mut members: FxHashSet<u32> = tuples.iter().flatten().map(|one| one.0).collect();
-    let arguments: FxHashSet<u32> = function.parameters.iter().map(|one| one.0).collect();
+    let mut arguments: FxHashSet<u32> = function.parameters.iter().map(|one| one.0).collect();
     let decided = function.pinned.iter().map(|(one, _)| one);
     let pinned: FxHashSet<u32> = function
         .outputs
@@ -175,6 +182,9 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         }
         if members.contains(&b) {
             members.insert(a);
+        }
+        if arguments.contains(&b) {
+            arguments.insert(a);
         }
         graph.merge(a, b);
     }

@@ -22,7 +22,7 @@ mod unroll;
 
 pub use conditional::{Conversion, conditional_at};
 pub use request::{Pragma, pragma_of, with_lines, with_pragma, without_pragma};
-pub use restrict::{Promise, promise, restricted};
+pub use restrict::{Promise, ambiguous, promise, restricted};
 pub use unroll::unrolled;
 
 use crate::specialize::source::Source;
@@ -131,7 +131,9 @@ pub fn is_head(statement: &Stmt, start: u32) -> bool {
     let Some(body) = body_of(statement) else {
         return false;
     };
-    statement.span.start <= start && start <= body.span.start
+    // A body that is a loop begins with its own head.
+    let end = body.span.start + u32::from(body_of(body).is_none());
+    (statement.span.start..end).contains(&start)
 }
 
 /// All statements of a function, each before those in it.

@@ -87,6 +87,17 @@ pub fn promise(
     Ok(out)
 }
 
+/// The first of some names that means several variables of a function.
+#[must_use]
+pub fn ambiguous(function: &Function, names: &[SmolStr]) -> Option<SmolStr> {
+    let known = Names::of(function);
+    let several = |name: &&SmolStr| {
+        let variables = known.variables.iter();
+        variables.filter(|variable| variable.name == **name).count() > 1
+    };
+    names.iter().find(several).cloned()
+}
+
 /// `restrict` for the parameters of these names.
 ///
 /// # Errors

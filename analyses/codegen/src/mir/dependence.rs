@@ -12,7 +12,7 @@
 //! iteration. Accesses to memory in pairs: those of objects that are apart are free, all others keep their
 //! order. Locations are numbers: virtual registers before allocation, storage behind it.
 
-use super::function::{FrameOffset, Name, Operand, Operation};
+use super::function::{FrameOffset, Name, Object, Operand, Operation};
 use super::places::Places;
 use super::schedule::Scheduled;
 use isa::Branch;
@@ -94,6 +94,11 @@ pub(crate) fn apart<T: Scheduled>(one: &Operation<T>, other: &Operation<T>) -> b
     if !T::stores(one) && !T::stores(other) {
         return true;
     }
+    match (T::releases(one), T::releases(other)) {
+        (false, false) => {}
+        (true, _) => return !may_be_variable(other),
+        (_, true) => return !may_be_variable(one),
+    }
     match (frame(one), frame(other)) {
         // Slots of one value each.
         (Some(FrameOffset::Spill(one)), Some(FrameOffset::Spill(other))) => {
@@ -105,6 +110,16 @@ pub(crate) fn apart<T: Scheduled>(one: &Operation<T>, other: &Operation<T>) -> b
             _ => false,
         },
     }
+}
+
+/// Returns true if an access may be to a variable of the frame; spilled values are found from the frame's base.
+fn may_be_variable<T: Scheduled>(operation: &Operation<T>) -> bool {
+    let object = operation.memory.as_ref().map(|memory| &memory.object);
+    frame(operation).is_none()
+        && matches!(
+            object,
+            None | Some(Object::Unknown | Object::Slot(_) | Object::Private(_))
+        )
 }
 
 #[derive(Default)]

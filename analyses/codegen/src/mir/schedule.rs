@@ -39,6 +39,11 @@ pub trait Scheduled: Target {
         let _ = (first, second);
         false
     }
+    /// Returns true if the operation gives memory back that variables of the frame were in: it counts as a store to all of them.
+    fn releases(operation: &Operation<Self>) -> bool {
+        let _ = operation;
+        false
+    }
     /// Returns true if two accesses to memory, of which one writes, may take place in one cycle, in their order.
     fn share_cycle(from: &Operation<Self>, to: &Operation<Self>) -> bool;
     /// Returns true if it writes memory.

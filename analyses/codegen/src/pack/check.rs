@@ -88,6 +88,20 @@ fn may_meet<T: Scheduled>(first: &Operation<T>, second: &Operation<T>) -> bool {
     if frame(first) != frame(second) {
         return false;
     }
+    // Variables of the frame are not touched once it is given back.
+    if T::releases(first) || T::releases(second) {
+        let access = if T::releases(first) { second } else { first };
+        return match &access.memory {
+            Some(memory) => !matches!(
+                memory.object,
+                Object::Parameter(_)
+                    | Object::Restrict(_)
+                    | Object::Symbol(_)
+                    | Object::Constant(_)
+            ),
+            None => true,
+        };
+    }
     if frame(first) {
         return first.sources.iter().any(|source| match source {
             Operand::Frame(_) => second.sources.contains(source),

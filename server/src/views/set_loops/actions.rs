@@ -13,7 +13,7 @@ use crate::derive::loops::in_function;
 use crate::derive::sets;
 use crate::program;
 use crate::views::model::{Action, Doing, edited};
-use codegen::loops::{Edit, is_head, loop_at, restricted, with_lines};
+use codegen::loops::{Edit, ambiguous, is_head, loop_at, restricted, with_lines};
 use codegen::specialize::source::Source;
 use codegen::target::sc140::promised::Proposal;
 use ir::{Loc, Module, Site};
@@ -47,8 +47,17 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             };
             let mut action =
                 Action::rewrite(PROMISE, "Promise what makes this loop faster".to_owned());
-            let made = edits(source, function, statement, &found.promises)
-                .and_then(|edits| Ok((after(db, item, source, &edits, own)?, edits)));
+            let made = edits(source, function, statement, &found.promises).and_then(|edits| {
+                let after = after(db, item, source, &edits, own)?;
+                // More is promised than the loop needs if it is slower than was found.
+                match rate_is_above(after, found.after) {
+                    true => Err(format!(
+                        "written in front of the loop they bring less: {} cycles an iteration",
+                        rate(after)
+                    )),
+                    false => Ok((after, edits)),
+                }
+            });
             match made {
                 Ok((after, edits)) => {
                     action.title = format!(
@@ -87,6 +96,12 @@ fn edits(
         .filter(|(proposal, _)| matches!(proposal, Proposal::Apart { .. }))
         .map(|(_, name)| name.clone())
         .collect();
+    let names: Vec<SmolStr> = promises.iter().map(|(_, name)| name.clone()).collect();
+    if let Some(name) = ambiguous(function, &names) {
+        return Err(format!(
+            "`{name}` means another variable in a part of the function"
+        ));
+    }
     let refused = |reason: codegen::loops::Refusal| reason.to_string();
     let mut out = restricted(source, function, &apart).map_err(refused)?;
     let lines = pragmas(promises);
@@ -126,11 +141,10 @@ fn after(
         .into_iter()
         .find(|report| report.head == head)
         .ok_or_else(gone)?;
-    let (before, after) = (&row.report, (report.interval, report.iterations.max(1)));
-    let gains = u64::from(after.0) * u64::from(before.iterations.max(1))
-        < u64::from(before.interval) * u64::from(after.1);
-    match gains {
-        true => Ok(after),
-        false => Err("nothing is gained by them in front of the loop".to_owned()),
-    }
+    Ok((report.interval, report.iterations.max(1)))
+}
+
+/// Returns true if the first loop takes more cycles an iteration. Sets, and the iterations that they do.
+fn rate_is_above(one: (u32, u32), other: (u32, u32)) -> bool {
+    u64::from(one.0) * u64::from(other.1) > u64::from(other.0) * u64::from(one.1)
 }

@@ -4,10 +4,10 @@
 //! arguments | return address, status | d6 d7 | r6 r7 | variables | spilled values | arguments passed on | sp
 //! ```
 
-use super::code::{Allocation, FrameOffset, Function, Operand, Operation, operation};
+use super::code::{Allocation, FrameOffset, Function, Operand, Operation, Reference, operation};
 use super::machine::PRESERVED;
 use super::select::CALL;
-use crate::mir::Block;
+use crate::mir::{Block, Object};
 use isa::Branch;
 use isa::sc140::{File, Opcode, Reg, Sc140};
 
@@ -111,7 +111,20 @@ impl Frame {
         debug_assert!(!entered.into_iter().any(|to| to == 0), "{}", function.name);
         let arrivals = arrivals.into_iter().map(|one| vec![one]);
         let prologue = self.prologue().into_iter().chain(arrivals).collect();
-        around(function, prologue, &self.epilogue());
+        let mut epilogue = self.epilogue();
+        // An interrupt may use what is beyond the stack pointer.
+        if !function.slots.is_empty() {
+            let operations = epilogue.iter_mut().flatten();
+            for operation in operations.filter(|one| one.mnemonic.opcode == Opcode::Suba) {
+                operation.memory = Some(Reference {
+                    object: Object::Unknown,
+                    bytes: self.bytes as u32,
+                    volatile: false,
+                    accessed_as: None,
+                });
+            }
+        }
+        around(function, prologue, &epilogue);
         let all = function.blocks.iter_mut();
         for operation in all
             .flat_map(|block| &mut block.operations)

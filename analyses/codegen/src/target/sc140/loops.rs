@@ -244,7 +244,28 @@ fn cycles_around(function: &Function, header: u32, sets: &Sets) -> u32 {
     let jump = sets
         .of(SetKey::FlowTaken)
         .saturating_sub(1 + u32::from(delayed));
-    blocks().map(|block| block_cycles(block, sets)).sum::<u32>() + jump
+    // What stands behind the jump executes once, but for its slot.
+    let own = blocks().map(|block| {
+        let mut rows = block.operations.iter().zip(&block.cycles);
+        match rows.find(|(operation, _)| operation.sources.contains(&back)) {
+            Some((operation, cycle)) => {
+                let last = cycle + u32::from(operation.mnemonic.delayed);
+                let until = block.cycles.partition_point(|&cycle| cycle <= last);
+                block_cycles(&first(block, until), sets)
+            }
+            None => block_cycles(block, sets),
+        }
+    });
+    own.sum::<u32>() + jump
+}
+
+/// The first operations of a block.
+fn first(block: &Block<Sc140>, count: usize) -> Block<Sc140> {
+    Block {
+        operations: block.operations[..count].to_vec(),
+        cycles: block.cycles[..count].to_vec(),
+        ..*block
+    }
 }
 
 /// Cycles of the sets of a block, without what a change of flow takes besides.

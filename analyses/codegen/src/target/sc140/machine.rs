@@ -479,10 +479,16 @@ impl Scheduled for Sc140 {
         is_move(operation.mnemonic.opcode) && (first..first + 16).contains(&storage)
     }
     fn share_cycle(from: &Operation, to: &Operation) -> bool {
-        !is_store(from) && is_store(to)
+        !is_store(from) && Sc140::stores(to)
+    }
+    /// The stack pointer goes down to where it was.
+    fn releases(operation: &Operation) -> bool {
+        operation.mnemonic.opcode == Opcode::Suba
+            && operation.memory.is_some()
+            && operation.targets.contains(&fixed(Reg::SP))
     }
     fn stores(operation: &Operation) -> bool {
-        is_store(operation)
+        is_store(operation) || Sc140::releases(operation)
     }
     fn loads(operation: &Operation) -> bool {
         is_access(operation) && !is_store(operation)

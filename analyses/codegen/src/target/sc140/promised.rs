@@ -20,9 +20,8 @@ const ROUNDS: u64 = 4;
 const BYTES: u32 = 8;
 /// The most rounds that are promised: what a counter of 16 bits holds.
 const MOST: u64 = 0x7fff;
-/// Promises that are tried, and values of a function, at most.
-const TRIED: usize = 12;
-const VALUES: usize = 2000;
+/// Promises times values of a function that is tried, at most: it is emitted about as often as there are promises.
+const WORK: usize = 3000;
 
 /// A promise that the source does not make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +63,7 @@ pub fn proposed(
     }
     let function = module.functions.first()?;
     let all = proposals(function);
-    if all.is_empty() || all.len() > TRIED || function.values.len() > VALUES {
+    if all.is_empty() || all.len() * function.values.len() > WORK {
         return None;
     }
     // What spills is tried without being reduced, which takes most of the time: loops that this changes are left alone.
@@ -89,19 +88,33 @@ pub fn proposed(
     let before: Vec<LoopReport> = plain.into_iter().filter(known).collect();
     let full = measured(&all)?;
     gains(&before, &full).first()?;
+    // Whole kinds first.
+    let kind = std::mem::discriminant::<Proposal>;
+    let mut groups: Vec<Vec<Proposal>> = Vec::new();
+    for &proposal in &all {
+        match groups.last_mut() {
+            Some(own) if kind(&own[0]) == kind(&proposal) => own.push(proposal),
+            _ => groups.push(vec![proposal]),
+        }
+    }
     let mut kept = all;
     let mut after = full.clone();
-    for proposal in kept.clone() {
-        let fewer: Vec<Proposal> = kept
-            .iter()
-            .copied()
-            .filter(|one| *one != proposal)
-            .collect();
-        if let Some(made) = measured(&fewer)
-            && gains(&made, &full).is_empty()
-        {
+    let mut leave_out = |left_out: &[Proposal]| {
+        let fewer = kept.iter().copied().filter(|one| !left_out.contains(one));
+        let fewer: Vec<Proposal> = fewer.collect();
+        let made = measured(&fewer).filter(|made| gains(made, &full).is_empty());
+        let idle = made.is_some();
+        if let Some(made) = made {
             kept = fewer;
             after = made;
+        }
+        idle
+    };
+    for group in groups {
+        if !leave_out(&group) && group.len() > 1 {
+            for proposal in group {
+                leave_out(&[proposal]);
+            }
         }
     }
     Some(Proposed {
