@@ -21,7 +21,7 @@ const BYTES: u32 = 8;
 /// The most rounds that are promised: what a counter of 16 bits holds.
 const MOST: u64 = 0x7fff;
 /// Promises times values of a function that is tried, at most: it is emitted about as often as there are promises.
-const WORK: usize = 3000;
+const WORK: usize = 1500;
 
 /// A promise that the source does not make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
