@@ -120,9 +120,10 @@ impl Slots<'_> {
                     operand => operand.name() == Some(Name::Fixed(Reg::SP)),
                 })
             };
-            let unit = operation.mnemonic.row().unit;
-            !matches!(unit, Unit::Flow | Unit::Loop | Unit::Program | Unit::Mask)
-                && !(keeps_stack && stack())
+            match operation.mnemonic.row().unit {
+                Unit::Flow | Unit::Loop | Unit::Program | Unit::Mask => false,
+                _ => !keeps_stack || !stack(),
+            }
         })
     }
 
