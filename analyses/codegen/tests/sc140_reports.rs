@@ -480,7 +480,7 @@ int f(int a, int b) {
     };
     assert!(beside("push ") > 0, "{}", made.text);
     assert!(
-        made.text.contains("jsrd") || made.text.contains("rtsd"),
+        made.text.contains("jsrd") && made.text.contains("rtsd"),
         "{}",
         made.text
     );
@@ -529,4 +529,21 @@ fn sets_behind_the_jump_back_are_no_part_of_an_iteration() {
         "{intervals:?} {measured}\n{}",
         made.text
     );
+}
+
+#[test]
+fn a_truth_value_is_tested_once() {
+    // `to_bool` of a number, and its complement.
+    let text = "short f(const short *x) {
+    short i, j = 0;
+    for (i = 0; i < 320; i++) {
+        j = (short)(x[i] ^ 8);
+        if (j) break;
+    }
+    return (short)(!j);
+}
+";
+    let made = emitted(text, "f", 0);
+    assert!(!made.text.contains("tstgt"), "{}", made.text);
+    assert_eq!(made.text.matches("tsteq").count(), 2, "{}", made.text);
 }

@@ -16,7 +16,7 @@
 //!
 //! Does not take single operations out of their sets for a slot.
 //!
-//! Source: `SC140 DSP Core Reference Manual`, section 5.3 (change of flow), rules D.4 to D.6.
+//! Source: *SC140 DSP Core Reference Manual*, in excerpts: pages 5-17 and 5-19 (slots, cycles), page 7-21 (rules D.4 to D.6).
 
 use super::code::{Allocation, Function, Name, Operand, Operation};
 use super::machine::locate;

@@ -1,13 +1,13 @@
 //! The promises of the author that would make a function's loops faster: what each loop takes with them, and which are enough.
 //!
 //! ```text
-//! int dot(const short *a, const short *b, int n)      2 sets for 4 iterations in the place of 1 for each, if `a` and `b` are
+//! int dot(const short *a, const short *b, int n)      2 sets for 4 iterations in the place of 2 for each, if `a` and `b` are
 //!     for (i = 0; i < n; i++) s += a[i] * b[i];       aligned to 8 bytes and the rounds are a multiple of 4
 //! ```
 //!
 //! The function is emitted with all promises that may be made: each pointer apart from the others and aligned, the rounds of each
-//! loop a multiple. Of those, one after the other is left out as long as no loop takes longer for it, so that the rest is enough,
-//! and none of it is idle. Emits once a promise; functions with many are left alone.
+//! loop a multiple. Of those, whole kinds and then single ones are left out as long as no loop takes longer for it, so that the
+//! rest is enough. Emits about once a promise; functions for which that is much work are left alone.
 //!
 //! Does not look at pointers that are loaded or computed.
 
