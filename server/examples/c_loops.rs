@@ -36,7 +36,7 @@ fn files(path: &Path, out: &mut Vec<PathBuf>) {
         let mut below: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
         below.sort();
         below.iter().for_each(|path| files(path, out));
-    } else if path.extension().is_some_and(|one| one == "c") {
+    } else if path.extension().is_some_and(|it| it == "c") {
         out.push(path.to_owned());
     }
 }
@@ -122,7 +122,7 @@ fn blurred(reason: &str) -> String {
     let kept = parts.iter().enumerate().map(|(at, part)| match at % 2 {
         0 => part
             .chars()
-            .map(|one| if one.is_ascii_digit() { '#' } else { one })
+            .map(|letter| if letter.is_ascii_digit() { '#' } else { letter })
             .collect::<String>()
             .replace("##", "#"),
         _ => "..".to_owned(),

@@ -122,7 +122,7 @@ fn files(paths: &[PathBuf]) -> Vec<PathBuf> {
         .filter(|path| path.is_file())
         .filter(|path| {
             // C++ is looked at where it is included.
-            let extension = path.extension().and_then(|one| one.to_str());
+            let extension = path.extension().and_then(|it| it.to_str());
             !matches!(
                 extension,
                 Some("h" | "hpp" | "hh" | "hxx" | "inc" | "cpp" | "cc" | "cxx")

@@ -169,7 +169,7 @@ fn count(server: &mut Server, path: &Path, list: bool, count: &mut Count) {
     count.cut += (at.iter().filter(|(_, label)| label.chars().count() > CUT)).count();
     count.crowded += at
         .chunk_by(|a, b| a.0 == b.0)
-        .filter(|one| one.len() > 1)
+        .filter(|it| it.len() > 1)
         .count();
     let brace = |line: &str| !line.is_empty() && !line.contains(char::is_alphanumeric);
     count.braces += (at.iter())

@@ -182,8 +182,8 @@ fn sources(project: &Path) -> Vec<PathBuf> {
     let wanted = |path: &PathBuf| {
         let extension = path
             .extension()
-            .map(|one| one.to_string_lossy().to_lowercase());
-        extension.is_some_and(|one| SOURCES.contains(&one.as_str())) && path.is_file()
+            .map(|it| it.to_string_lossy().to_lowercase());
+        extension.is_some_and(|it| SOURCES.contains(&it.as_str())) && path.is_file()
     };
     let mut all: Vec<PathBuf> = paths.filter(wanted).collect();
     all.sort();
@@ -298,21 +298,21 @@ fn outcomes_in(db: &Database, file: File, kernels: &[Written]) -> Vec<Outcome> {
         let mut best: Option<Vec<String>> = None;
         for (_, item) in around {
             let tree = program::tree_problems(db, file, *item);
-            for one in db::lowered(db, *item).iter() {
+            for each in db::lowered(db, *item).iter() {
                 let is_entry = |function: &&ir::Function| {
                     matches!(
                         function.kind,
                         ir::FunctionKind::Kernel | ir::FunctionKind::Stage(_)
                     )
                 };
-                if one.module.functions.first().filter(is_entry).is_none() {
+                if each.module.functions.first().filter(is_entry).is_none() {
                     continue;
                 }
-                let mut reasons: Vec<String> = (one.problems.iter().chain(tree))
+                let mut reasons: Vec<String> = (each.problems.iter().chain(tree))
                     .filter(|problem| problem.kind != ProblemKind::Note)
                     .map(|problem| problem.message.clone())
                     .collect();
-                for function in &one.module.functions {
+                for function in &each.module.functions {
                     let unknown = function.insts.values().filter_map(|inst| match &inst.op {
                         ir::Op::Unknown(id) => Some(function.unknowns[*id].reason.clone()),
                         ir::Op::CallUnknown { name, .. } => {

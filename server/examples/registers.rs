@@ -121,7 +121,7 @@ fn files(path: &Path, out: &mut Vec<PathBuf>) {
             .for_each(|entry| files(&entry.path(), out));
         return;
     }
-    let extension = path.extension().and_then(|one| one.to_str());
+    let extension = path.extension().and_then(|it| it.to_str());
     let is_made = extension == Some("ptx") && path.with_extension("cu").is_file();
     if matches!(extension, Some("ptx" | "cu" | "hlsl")) && !is_made {
         out.push(path.to_owned());
@@ -148,7 +148,7 @@ fn main() {
     paths.sort();
     let mut by_language: BTreeMap<String, Vec<Kernel>> = BTreeMap::new();
     for path in &paths {
-        let extension = path.extension().and_then(|one| one.to_str());
+        let extension = path.extension().and_then(|it| it.to_str());
         let found = tools.kernels(path);
         let known = by_language.entry(extension.unwrap_or("").to_owned());
         known.or_default().extend(found);
@@ -177,7 +177,7 @@ fn main() {
         };
         let over: f64 = kernels
             .iter()
-            .map(|one| one.estimate as f64 - one.allocated as f64)
+            .map(|kernel| kernel.estimate as f64 - kernel.allocated as f64)
             .sum();
         println!(
             "{language:8}  {:7}  {median:6.1}  {most:4.1}  {worst:5.0}  {middle:17.1}  {:20.1}",
@@ -185,14 +185,14 @@ fn main() {
             over / kernels.len() as f64
         );
     }
-    for one in by_language.values().flatten().filter(|_| list) {
+    for value in by_language.values().flatten().filter(|_| list) {
         println!(
             "{}\t{}\t{}\t{}\t{}",
-            one.file.display(),
-            one.name,
-            one.live,
-            one.estimate,
-            one.allocated
+            value.file.display(),
+            value.name,
+            value.live,
+            value.estimate,
+            value.allocated
         );
     }
 }

@@ -17,7 +17,7 @@ fn files(path: &Path, out: &mut Vec<PathBuf>) {
             .map(|entry| entry.path())
             .collect();
         inside.sort();
-        inside.iter().for_each(|one| files(one, out));
+        inside.iter().for_each(|it| files(it, out));
     } else if matches!(
         path.extension().and_then(|e| e.to_str()),
         Some("cu" | "hlsl")
@@ -32,8 +32,8 @@ fn main() {
     let mut show = 0usize;
     let mut all = Vec::new();
     let mut arguments = std::env::args().skip(1);
-    while let Some(one) = arguments.next() {
-        match one.as_str() {
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
             "--absorb" => absorb = true,
             "--show" => show = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(1),
             path => files(Path::new(path), &mut all),
@@ -52,9 +52,9 @@ fn main() {
             let file = lockstep_server::db::Db::file(&db, path);
             let text = program::text(file.source(&db));
             let mut here = 0;
-            for one in survey(&db, file, absorb) {
+            for each in survey(&db, file, absorb) {
                 tried += 1;
-                match one.result {
+                match each.result {
                     Ok(offer) => {
                         offered += 1;
                         here += 1;
@@ -66,7 +66,7 @@ fn main() {
                             println!(
                                 "==== {} `{}` {share:?} {:?}\n{}\n----\n{new}\n",
                                 path.display(),
-                                one.name,
+                                each.name,
                                 offer.model,
                                 text.get(span.start as usize..span.end as usize).unwrap_or("")
                             );
@@ -75,7 +75,7 @@ fn main() {
                     Err(refusal) => {
                         *counts.entry(refusal.name().to_owned()).or_default() += 1;
                         if refusal.name() == "check" {
-                            faults.push(format!("{}:{}: {}: {refusal}", path.display(), one.place.start, one.name));
+                            faults.push(format!("{}:{}: {}: {refusal}", path.display(), each.place.start, each.name));
                         }
                     }
                 }

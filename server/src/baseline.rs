@@ -48,7 +48,7 @@ pub fn write(path: &Path, new: Vec<Value>) -> Result<(), BaselineError> {
     let reason_of = |entry: &Value| {
         let same = old
             .iter()
-            .find(|one| one.get("fingerprint") == entry.get("fingerprint"))?;
+            .find(|it| it.get("fingerprint") == entry.get("fingerprint"))?;
         same.get("reason").cloned()
     };
     let mut findings: Vec<Value> = Vec::new();
@@ -72,7 +72,7 @@ pub fn add(path: &Path, entry: Value) -> Result<(), BaselineError> {
     };
     if !findings
         .iter()
-        .any(|one| one.get("fingerprint") == entry.get("fingerprint"))
+        .any(|finding| finding.get("fingerprint") == entry.get("fingerprint"))
     {
         findings.push(entry);
     }

@@ -192,8 +192,8 @@ impl CompileCommands {
 
 /// Returns true if a name says that a file is made for a device.
 fn is_device(path: &Path) -> bool {
-    let extension = path.extension().map(|one| one.to_ascii_lowercase());
-    extension.is_some_and(|one| one == "cu" || one == "cuh")
+    let extension = path.extension().map(|it| it.to_ascii_lowercase());
+    extension.is_some_and(|it| it == "cu" || it == "cuh")
 }
 
 fn stem_of(path: &Path) -> String {

@@ -54,7 +54,7 @@ impl Language {
     pub fn of_file(path: &Path, text: &str) -> Language {
         let extension = path
             .extension()
-            .map(|one| one.to_string_lossy().to_ascii_lowercase());
+            .map(|it| it.to_string_lossy().to_ascii_lowercase());
         match (Language::of_path(path), extension.as_deref()) {
             (Language::Other, Some("s" | "asm")) if is_ia64(text) => Language::Ia64,
             (Language::Other, Some(stage)) if STAGES.contains(&stage) && is_hlsl(text) => {
@@ -68,8 +68,8 @@ impl Language {
     pub fn is_told_by_text(path: &Path) -> bool {
         let extension = path
             .extension()
-            .map(|one| one.to_string_lossy().to_ascii_lowercase());
-        extension.is_some_and(|one| matches!(one.as_str(), "s" | "asm") || STAGES.contains(&&*one))
+            .map(|it| it.to_string_lossy().to_ascii_lowercase());
+        extension.is_some_and(|it| matches!(it.as_str(), "s" | "asm") || STAGES.contains(&&*it))
     }
 
     /// An editor's language identifier.
@@ -148,5 +148,5 @@ fn is_ia64(text: &str) -> bool {
             || word.starts_with("br.ctop")
     };
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '_';
-    text.contains(";;") && text.split(|letter| !is_part(letter)).any(|one| word(&one))
+    text.contains(";;") && text.split(|letter| !is_part(letter)).any(|it| word(&it))
 }

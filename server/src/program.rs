@@ -497,26 +497,26 @@ pub fn items_by_key(db: &dyn Db, file: File) -> Vec<(ItemKey, u32)> {
 /// The functions of an item in the IR. One that is too large for the analyses is left out, with a problem.
 pub fn lower(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
     let mut lowered = lower_whole(db, item);
-    for one in &mut lowered {
+    for each in &mut lowered {
         let (blocks, instructions) = LARGEST_FUNCTION;
         let large = |function: &&Function| {
             function.blocks.len() > blocks || function.insts.len() > instructions
         };
-        if let Some(found) = one.module.functions.iter().find(large) {
+        if let Some(found) = each.module.functions.iter().find(large) {
             let message = format!(
                 "`{}` has {} basic blocks and {} instructions with what it inlines; at most {blocks} and {instructions} are analysed, nothing is known of this one",
                 found.name,
                 found.blocks.len(),
                 found.insts.len()
             );
-            let place = one
+            let place = each
                 .module
                 .functions
                 .first()
                 .map_or(Span::at(0), |function| function.name_span);
-            one.problems
+            each.problems
                 .push(Problem::new(ProblemKind::Limit, place, message));
-            one.module = ir::Module::default();
+            each.module = ir::Module::default();
         }
     }
     lowered

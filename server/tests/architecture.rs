@@ -17,7 +17,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = walked
         .flatten()
         .map(|entry| entry.into_path())
-        .filter(|path| path.extension().is_some_and(|one| one == "rs"))
+        .filter(|path| path.extension().is_some_and(|it| it == "rs"))
         .map(|path| path.strip_prefix(folder).expect("below it").to_owned())
         .collect();
     found.sort();
@@ -78,7 +78,7 @@ fn judges_name_nothing_that_they_judge() {
 fn judge_names_no_other(name: &str, others: &[&str]) {
     let table = manifest(name);
     for section in ["dependencies", "dev-dependencies"] {
-        let Some(dependencies) = table.get(section).and_then(|one| one.as_table()) else {
+        let Some(dependencies) = table.get(section).and_then(|it| it.as_table()) else {
             continue;
         };
         for never in others.iter().chain(&[name]).chain(NEVER) {
@@ -136,7 +136,7 @@ fn paths(text: &str, own: &[String]) -> Vec<Vec<String>> {
     for (word, is_crate) in [("crate::", true), ("super::", false)] {
         for (at, _) in text.match_indices(word) {
             let before = text[..at].chars().next_back();
-            if before.is_some_and(|one| one.is_alphanumeric() || one == '_' || one == ':') {
+            if before.is_some_and(|it| it.is_alphanumeric() || it == '_' || it == ':') {
                 continue;
             }
             let mut rest = &text[at + word.len()..];
@@ -160,7 +160,7 @@ fn named(text: &str, base: &[String], found: &mut Vec<Vec<String>>) {
     let mut rest = text;
     loop {
         let end = rest
-            .find(|one: char| !one.is_alphanumeric() && one != '_')
+            .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
             .unwrap_or(rest.len());
         if end > 0 {
             path.push(rest[..end].to_owned());
@@ -170,13 +170,13 @@ fn named(text: &str, base: &[String], found: &mut Vec<Vec<String>>) {
             Some(more) if more.starts_with('{') => {
                 let mut depth = 0;
                 let mut from = 1;
-                for (at, one) in more.char_indices() {
-                    match one {
+                for (at, each) in more.char_indices() {
+                    match each {
                         '{' => depth += 1,
                         '}' => depth -= 1,
                         _ => {}
                     }
-                    if depth == 0 || depth == 1 && one == ',' {
+                    if depth == 0 || depth == 1 && each == ',' {
                         named(more[from..at].trim(), &path, found);
                         from = at + 1;
                     }
@@ -425,7 +425,7 @@ fn structures(text: &str) -> Vec<(String, usize)> {
         let rest = &text[at + word.len()..];
         let name: String = rest
             .chars()
-            .take_while(|one| one.is_alphanumeric())
+            .take_while(|letter| letter.is_alphanumeric())
             .collect();
         let Some(open) = rest.find(['{', ';', '(']) else {
             continue;
@@ -444,7 +444,7 @@ fn structures(text: &str) -> Vec<(String, usize)> {
                 .split(':')
                 .next()
                 .is_some_and(|name| {
-                    let plain = |one: char| one.is_alphanumeric() || one == '_';
+                    let plain = |letter: char| letter.is_alphanumeric() || letter == '_';
                     !name.is_empty() && trimmed.contains(':') && name.chars().all(plain)
                 });
             fields += usize::from(depth == 1 && is_field);

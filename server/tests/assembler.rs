@@ -59,7 +59,7 @@ fn client(tool: &str) -> Client {
 
 fn codes(params: &Value) -> Vec<&str> {
     let all = params["diagnostics"].as_array().into_iter().flatten();
-    all.filter_map(|one| one["code"].as_str()).collect()
+    all.filter_map(|it| it["code"].as_str()).collect()
 }
 
 fn lenses(client: &mut Client, uri: &str) -> String {

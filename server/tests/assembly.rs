@@ -100,7 +100,7 @@ fn dependences_within_a_group_are_told_with_both_places() {
     let source = "f:\n\tadd r14 = r32, r33\n\tld8 r15 = [r14] ;;\n\tcmp.eq p6, p7 = r15, r0\n(p6)\tbr.ret.sptk.many b0 ;;\n\twobble r1 ;;\n";
     let (db, file) = open(source);
     let told = diagnostics(&db, file);
-    let codes: Vec<&str> = told.iter().map(|one| one.code).collect();
+    let codes: Vec<&str> = told.iter().map(|it| it.code).collect();
     assert_eq!(
         codes,
         ["group-dependency", "unsupported-construct"],
@@ -147,7 +147,7 @@ fn the_block_at_a_place_is_rebundled_and_a_second_time_nothing_is_gained() {
     let found = actions(&db, file, Span::at(at));
     let action = found
         .iter()
-        .find(|one| one.id == "re-bundle")
+        .find(|it| it.id == "re-bundle")
         .expect("it is offered");
     assert!(
         action.title.contains("nops, estimate for itanium2"),
@@ -163,7 +163,7 @@ fn the_block_at_a_place_is_rebundled_and_a_second_time_nothing_is_gained() {
     let again = actions(&db, file, Span::at(at));
     let again = again
         .iter()
-        .find(|one| one.id == "re-bundle")
+        .find(|it| it.id == "re-bundle")
         .expect("it is named");
     assert!(
         matches!(&again.what, Doing::Refused { reason } if reason == "nothing is gained"),
@@ -191,7 +191,7 @@ fn frames_stops_and_nops_are_told_in_the_margin() {
     let told = diagnostics(&db, file);
     let codes: Vec<(&str, usize)> = told
         .iter()
-        .map(|one| (one.code, WASTE[..one.span.start as usize].lines().count()))
+        .map(|it| (it.code, WASTE[..it.span.start as usize].lines().count()))
         .collect();
     // Without the stop behind the load the wait for it would be longer; each of the last three costs a cycle.
     assert_eq!(
@@ -216,11 +216,11 @@ fn numbers_that_do_not_fit_are_errors_where_they_stand() {
     let told = diagnostics(&db, file);
     let own: Vec<(&str, &str)> = told
         .iter()
-        .filter(|one| one.code == "operand-range")
-        .map(|one| {
+        .filter(|it| it.code == "operand-range")
+        .map(|it| {
             (
-                &text[one.span.start as usize..one.span.end as usize],
-                one.message.as_str(),
+                &text[it.span.start as usize..it.span.end as usize],
+                it.message.as_str(),
             )
         })
         .collect();

@@ -110,9 +110,9 @@ int fine(int k) { return k; }
         (10, "aligned"),
         (11, "literal"),
     ] {
-        let found = told.lines().any(|one| {
-            one.contains(&format!("program.c:{line}:"))
-                && one.contains(&format!("no code for `{name}`"))
+        let found = told.lines().any(|it| {
+            it.contains(&format!("program.c:{line}:"))
+                && it.contains(&format!("no code for `{name}`"))
         });
         assert!(found, "{name}: {told}");
     }

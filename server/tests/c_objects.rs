@@ -57,33 +57,30 @@ fn judge(place: &Place, source: &str) {
         return;
     };
     let defined = |all: &[Symbol]| -> BTreeSet<String> {
-        let global = all.iter().filter(|one| one.global && one.defined);
-        global.map(|one| one.name.clone()).collect()
+        let global = all.iter().filter(|it| it.global && it.defined);
+        global.map(|it| it.name.clone()).collect()
     };
     assert_eq!(defined(&own), defined(&host), "{source}");
     let words: BTreeSet<&str> = source
-        .split(|one: char| !(one.is_ascii_alphanumeric() || one == '_'))
+        .split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
         .collect();
-    for one in own
-        .iter()
-        .filter(|one| !one.defined && !one.name.is_empty())
-    {
-        let known = words.contains(one.name.as_str())
+    for each in own.iter().filter(|it| !it.defined && !it.name.is_empty()) {
+        let known = words.contains(each.name.as_str())
             || host
                 .iter()
-                .any(|other| !other.defined && other.name == one.name);
-        assert!(known, "`{}` is undefined\n{source}", one.name);
+                .any(|other| !other.defined && other.name == each.name);
+        assert!(known, "`{}` is undefined\n{source}", each.name);
     }
-    for one in host
+    for each in host
         .iter()
-        .filter(|one| one.global && one.defined && one.kind == Kind::Object)
+        .filter(|it| it.global && it.defined && it.kind == Kind::Object)
     {
         let ours = own
             .iter()
-            .find(|other| other.name == one.name)
+            .find(|other| other.name == each.name)
             .expect("it is defined");
-        assert_eq!(ours.size, one.size, "size of `{}`\n{source}", one.name);
-        assert_eq!(ours.bytes, one.bytes, "bytes of `{}`\n{source}", one.name);
+        assert_eq!(ours.size, each.size, "size of `{}`\n{source}", each.name);
+        assert_eq!(ours.bytes, each.bytes, "bytes of `{}`\n{source}", each.name);
     }
 }
 
@@ -100,7 +97,7 @@ fn objects_that_no_function_uses_are_there() {
 
 #[test]
 fn large_objects_are_whole() {
-    let list: Vec<String> = (0..70_000u32).map(|one| (one % 251).to_string()).collect();
+    let list: Vec<String> = (0..70_000u32).map(|it| (it % 251).to_string()).collect();
     let list = list.join(",");
     judge(
         &Place::new("large"),

@@ -321,7 +321,7 @@ f:
             (29, "is not closed"),
         ] {
             let located =
-                |one: &str| one.contains(&format!("program.s:{line}:")) && one.contains(what);
+                |word: &str| word.contains(&format!("program.s:{line}:")) && word.contains(what);
             assert!(told.lines().any(located), "{command} {line} {what}: {told}");
         }
     }
@@ -393,10 +393,10 @@ long here(long k) { struct large x = {{[3] = 5}}; x.a[3999] = k; return inside(x
     assert_eq!(emitted.status.code(), Some(1));
     let told = errors(&emitted);
     for (line, name) in [(4, "give"), (5, "take"), (8, "through")] {
-        let found = told.lines().any(|one| {
-            one.contains(&format!("program.c:{line}:"))
-                && one.contains(&format!("no code for `{name}`"))
-                && one.contains("too large to be passed by value")
+        let found = told.lines().any(|it| {
+            it.contains(&format!("program.c:{line}:"))
+                && it.contains(&format!("no code for `{name}`"))
+                && it.contains("too large to be passed by value")
         });
         assert!(found, "{name}: {told}");
     }

@@ -53,7 +53,7 @@ fn analyze_prints_the_documented_keys() {
     assert_eq!(item["loops"][0]["trip_class"], "divergent");
     let load = item["accesses"]
         .as_array()
-        .and_then(|all| all.iter().find(|one| one["kind"] == "load").cloned())
+        .and_then(|all| all.iter().find(|it| it["kind"] == "load").cloned())
         .unwrap_or_default();
     assert_eq!(
         (load["class"].as_str(), load["stride_bytes"].as_i64()),
@@ -69,7 +69,7 @@ fn analyze_prints_the_documented_keys() {
         .as_array()
         .into_iter()
         .flatten()
-        .map(|one| one["code"].clone())
+        .map(|it| it["code"].clone())
         .collect();
     assert!(codes.contains(&"include-not-found".into()), "{codes:?}");
     assert_eq!(
@@ -391,7 +391,7 @@ fn entry_points_are_named_on_the_command_line_and_in_the_configuration() {
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(|one| one["code"].as_str())
+        .filter_map(|it| it["code"].as_str())
         .collect();
     assert!(codes.contains(&"nonuniform-resource-index"), "{codes:?}");
 }
@@ -498,8 +498,8 @@ fn what_all_launches_in_sight_agree_on_is_assumed_and_named() {
         .as_array()
         .into_iter()
         .flatten()
-        .filter(|one| one["code"] == "assumption")
-        .filter_map(|one| one["message"].as_str())
+        .filter(|it| it["code"] == "assumption")
+        .filter_map(|it| it["message"].as_str())
         .collect();
     assert!(
         notes.iter().any(|note| note.contains("32 × 8 × 1")),
@@ -573,7 +573,7 @@ fn a_barrier_in_a_called_function_is_told_once_with_the_calls_that_lead_to_it() 
     let diagnostics = report["diagnostics"].as_array().expect("diagnostics");
     let barriers: Vec<&Value> = diagnostics
         .iter()
-        .filter(|one| one["code"] == "divergent-barrier")
+        .filter(|diagnostic| diagnostic["code"] == "divergent-barrier")
         .collect();
     let [barrier] = barriers.as_slice() else {
         panic!("{barriers:?}");
@@ -644,9 +644,9 @@ fn a_file_without_code_of_its_own_is_what_it_includes() {
 fn a_configuration_of_many_files_is_told_of_once() {
     let place = Place::new("once");
     place.file("lockstep.toml", "warp_sise = 7\n");
-    let one = place.file("a.cu", "__global__ void a() {}\n");
+    let found = place.file("a.cu", "__global__ void a() {}\n");
     let other = place.file("b.cu", "__global__ void b() {}\n");
-    let told = errors(&lockstep(&["check", &one, &other]));
+    let told = errors(&lockstep(&["check", &found, &other]));
     assert_eq!(told.matches("warp_sise").count(), 1, "{told}");
 }
 

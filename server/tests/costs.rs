@@ -55,32 +55,32 @@ fn listing(path: &std::path::Path) -> String {
         if !costs["occupancy"].is_null() {
             writeln!(out, "  occupancy {}", costs["occupancy"]).expect("text");
         }
-        for one in costs["loops"].as_array().expect("loops") {
+        for each in costs["loops"].as_array().expect("loops") {
             writeln!(
                 out,
                 "  loop in line {}: {} × {} ({}): {}",
-                one["line"],
-                number(&one["iterations"]),
-                number(&one["iteration_cycles"]),
-                one["iterations_from"].as_str().unwrap_or(""),
-                cost(one)
+                each["line"],
+                number(&each["iterations"]),
+                number(&each["iteration_cycles"]),
+                each["iterations_from"].as_str().unwrap_or(""),
+                cost(each)
             )
             .expect("text");
         }
-        for one in costs["calls"].as_array().expect("calls") {
-            let callee = one["callee"].as_str().unwrap_or("");
+        for each in costs["calls"].as_array().expect("calls") {
+            let callee = each["callee"].as_str().unwrap_or("");
             writeln!(
                 out,
                 "  call of {callee} in line {}: {}",
-                one["line"],
-                cost(one)
+                each["line"],
+                cost(each)
             )
             .expect("text");
         }
-        for one in costs["lines"].as_array().expect("lines") {
-            let line = one["line"].as_u64().unwrap_or(0) as usize;
+        for each in costs["lines"].as_array().expect("lines") {
+            let line = each["line"].as_u64().unwrap_or(0) as usize;
             let code = source.lines().nth(line - 1).unwrap_or("").trim();
-            writeln!(out, "  {line:>3} {code}\n      {}", cost(one)).expect("text");
+            writeln!(out, "  {line:>3} {code}\n      {}", cost(each)).expect("text");
         }
     }
     out
@@ -275,14 +275,14 @@ fn printed_products_multiply_and_printed_lines_add_up() {
                     "{name}: {} {sum} {total}",
                     item["name"]
                 );
-                for one in costs["loops"].as_array().expect("loops") {
-                    let (entries, trips) = (number(&one["entries"]), number(&one["iterations"]));
+                for each in costs["loops"].as_array().expect("loops") {
+                    let (entries, trips) = (number(&each["entries"]), number(&each["iterations"]));
                     if entries * trips > 0.0 {
-                        let product = entries * trips * number(&one["iteration_cycles"]);
-                        let cycles = number(&one["cycles"]);
+                        let product = entries * trips * number(&each["iteration_cycles"]);
+                        let cycles = number(&each["cycles"]);
                         assert!(
                             (product - cycles).abs() <= 0.01 + cycles * 1e-3,
-                            "{name}: {one}"
+                            "{name}: {each}"
                         );
                     }
                 }
@@ -340,8 +340,8 @@ fn what_compilers_fold_costs_nothing_and_is_no_double_by_accident() {
     let diagnostics = report["diagnostics"].as_array().expect("diagnostics");
     let accidents: Vec<u64> = diagnostics
         .iter()
-        .filter(|one| one["code"] == "fp64-by-accident")
-        .filter_map(|one| one["line"].as_u64())
+        .filter(|diagnostic| diagnostic["code"] == "fp64-by-accident")
+        .filter_map(|diagnostic| diagnostic["line"].as_u64())
         .collect();
     assert_eq!(accidents, [7], "{diagnostics:?}");
 }
@@ -401,10 +401,10 @@ fn a_profile_beside_the_file_says_how_often_loops_run() {
     );
     let iterations = || {
         let report = json(&lockstep(&["analyze", &file]));
-        let one = &report["items"][0]["costs"]["loops"][0];
+        let found = &report["items"][0]["costs"]["loops"][0];
         (
-            one["iterations"].as_f64().unwrap_or(0.0),
-            one["iterations_from"].as_str().unwrap_or("").to_owned(),
+            found["iterations"].as_f64().unwrap_or(0.0),
+            found["iterations_from"].as_str().unwrap_or("").to_owned(),
         )
     };
     assert_eq!(iterations(), (8.0, "heuristic".into()));
@@ -575,7 +575,7 @@ fn hints_leave_out_what_the_line_says_and_what_happens_at_a_border() {
     let starts = |at: usize, line: u32, label: &str| {
         let found = told.get(at);
         assert!(
-            found.is_some_and(|one| one.0 == line && one.1.starts_with(label)),
+            found.is_some_and(|it| it.0 == line && it.1.starts_with(label)),
             "{told:?}"
         );
     };

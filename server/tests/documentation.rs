@@ -172,7 +172,7 @@ fn said(text: &str, language: &str) -> (Vec<(&'static str, String)>, usize) {
     }
     let shown = diagnostics(&db, file)
         .into_iter()
-        .map(|one| (one.code, one.message))
+        .map(|diagnostic| (diagnostic.code, diagnostic.message))
         .collect();
     (shown, report(&db, file, None).items.len())
 }
@@ -188,7 +188,7 @@ fn wrong_examples_are_found_and_right_ones_are_not() {
         let examples = examples(&page);
         for wrong in [true, false] {
             assert!(
-                examples.iter().any(|one| one.wrong == wrong),
+                examples.iter().any(|example| example.wrong == wrong),
                 "{code}: both kinds of example"
             );
         }
@@ -423,12 +423,12 @@ fn is_path(word: &str) -> bool {
     const EXTENSIONS: &[&str] = &[
         "c", "cu", "expected", "hlsl", "json", "md", "ptx", "rs", "s", "toml", "tsv", "txt",
     ];
-    let plain = |one: char| one.is_ascii_alphanumeric() || "_-./".contains(one);
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
     let Some((first, _)) = word.split_once('/') else {
         return matches!(word, "README.md" | "Cargo.toml");
     };
-    let extension = Path::new(word).extension().and_then(|one| one.to_str());
-    let named = extension.is_some_and(|one| EXTENSIONS.contains(&one));
+    let extension = Path::new(word).extension().and_then(|it| it.to_str());
+    let named = extension.is_some_and(|it| EXTENSIONS.contains(&it));
     word.chars().all(plain)
         && (named || matches!(first, "analyses" | "editors" | "fixtures" | "server"))
 }
@@ -455,7 +455,7 @@ fn functions_in_the_guide_exist() {
         for path in path {
             let text = std::fs::read_to_string(&path).expect("a source");
             let names = text.split("fn ").skip(1).map(|rest| {
-                let end = rest.find(|one: char| !one.is_alphanumeric() && one != '_');
+                let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
                 rest[..end.unwrap_or(rest.len())].to_owned()
             });
             known.extend(names);
@@ -466,7 +466,9 @@ fn functions_in_the_guide_exist() {
         for word in quoted(&text) {
             let name = word.strip_suffix("()").unwrap_or_default();
             let name = name.rsplit("::").next().unwrap_or_default();
-            let plain = name.chars().all(|one| one.is_alphanumeric() || one == '_');
+            let plain = name
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || letter == '_');
             if plain && !name.is_empty() && !known.contains(name) {
                 missing.push(format!("{page}: {word}"));
             }
@@ -483,7 +485,7 @@ fn commands_in_the_guide_name_tests_that_exist() {
         for word in quoted(&text) {
             let words: Vec<&str> = word.split_whitespace().collect();
             let behind = |flag: &str| {
-                let at = words.iter().position(|&one| one == flag)?;
+                let at = words.iter().position(|&word| word == flag)?;
                 words.get(at + 1).copied()
             };
             let Some(package) = behind("-p") else {

@@ -47,7 +47,7 @@ fn with(mut params: Value, key: &str, value: Value) -> Value {
 
 fn labels(answer: &Value) -> Vec<String> {
     let list = answer.as_array().cloned().unwrap_or_default();
-    let label = |one: &Value| one["label"].as_str().unwrap_or("").to_owned();
+    let label = |value: &Value| value["label"].as_str().unwrap_or("").to_owned();
     list.iter().map(label).collect()
 }
 
@@ -125,25 +125,25 @@ fn members_variables_builtins_and_semantics_are_offered() {
     assert_eq!(members, ["colour", "reach"]);
     let all = client.request("textDocument/completion", at(10, 13));
     let all = all.as_array().cloned().unwrap_or_default();
-    let one = |label: &str| {
-        let found = all.iter().find(|one| one["label"] == label);
+    let it = |label: &str| {
+        let found = all.iter().find(|it| it["label"] == label);
         found
             .cloned()
             .unwrap_or_else(|| panic!("{label} is offered"))
     };
-    assert_eq!(one("at")["documentation"], "affine 2*tid.x + 128*ctaid.x");
+    assert_eq!(it("at")["documentation"], "affine 2*tid.x + 128*ctaid.x");
     assert!(
-        one("WaveActiveSum")["documentation"]
+        it("WaveActiveSum")["documentation"]
             .to_string()
             .contains("uniform in the wave")
     );
     assert!(
-        one("pow")["documentation"]
+        it("pow")["documentation"]
             .to_string()
             .contains("(estimate, sm_80)")
     );
-    assert_eq!(one("faded")["kind"], 3);
-    assert!(all.iter().all(|one| one["label"] != "SV_GroupIndex"));
+    assert_eq!(it("faded")["kind"], 3);
+    assert!(all.iter().all(|it| it["label"] != "SV_GroupIndex"));
     // In a comment nothing is.
     assert!(labels(&client.request("textDocument/completion", at(6, 30))).is_empty());
     client.change(URI, 2, Some((5, 24, 5, 40)), " ");
@@ -221,7 +221,7 @@ fn actions_get_their_edit_when_they_are_chosen() {
     let actions = actions.as_array().cloned().unwrap_or_default();
     let fix = actions
         .iter()
-        .find(|one| one["isPreferred"] == true)
+        .find(|action| action["isPreferred"] == true)
         .cloned()
         .expect("a fix");
     assert!(fix.get("edit").is_none_or(Value::is_null), "{fix}");
@@ -247,8 +247,9 @@ fn rewrites_are_shown_before_they_are_made() {
         let params = json!({ "textDocument": { "uri": URI }, "range": range, "context": { "diagnostics": [] } });
         let actions = client.request("textDocument/codeAction", params);
         let actions = actions.as_array().cloned().unwrap_or_default();
-        let version = actions.iter().find(|one| {
-            one["kind"] == "refactor.rewrite" && one.get("disabled").is_none_or(Value::is_null)
+        let version = actions.iter().find(|action| {
+            action["kind"] == "refactor.rewrite"
+                && action.get("disabled").is_none_or(Value::is_null)
         });
         let resolved = client.request(
             "codeAction/resolve",
@@ -278,11 +279,13 @@ fn findings_stand_among_the_problems_with_a_page() {
             all.is_some_and(|all| !all.is_empty())
         });
         let diagnostics = told["diagnostics"].as_array().cloned().unwrap_or_default();
-        let one = |code: &str| {
-            let found = diagnostics.iter().find(|one| one["code"] == code);
+        let it = |code: &str| {
+            let found = diagnostics
+                .iter()
+                .find(|diagnostic| diagnostic["code"] == code);
             found.cloned().unwrap_or_else(|| panic!("{code}: {told}"))
         };
-        let access = one("uncoalesced-access");
+        let access = it("uncoalesced-access");
         assert_eq!(access["severity"], 2, "a proved waste: {access}");
         let place = |at: &Value| at["character"].as_u64().expect("a number") as usize;
         let range = &access["range"];
@@ -290,7 +293,7 @@ fn findings_stand_among_the_problems_with_a_page() {
         let covered = &line[place(&range["start"])..place(&range["end"])];
         assert_eq!(covered, "p[threadIdx.x * 8]");
         // An estimate is information: hints are not listed.
-        assert_eq!(one("divergent-loop")["severity"], 3);
+        assert_eq!(it("divergent-loop")["severity"], 3);
         let page = access["codeDescription"]["href"].as_str().unwrap_or("");
         assert!(
             page.starts_with(scheme) && page.ends_with("uncoalesced-access.md"),

@@ -163,8 +163,8 @@ fn a_long_run_blocks_nobody_and_ends_when_it_is_cancelled() {
         let run = client.ask("workspace/executeCommand", profile(here.clone(), None));
         let create = client.wait_for("window/workDoneProgress/create", |_| true);
         let token = create["token"].clone();
-        client.wait_for("$/progress", |one| {
-            one["token"] == token && one["value"]["kind"] == "begin"
+        client.wait_for("$/progress", |it| {
+            it["token"] == token && it["value"]["kind"] == "begin"
         });
         // Edits and questions go on beside it.
         let begin = Instant::now();
@@ -195,9 +195,9 @@ fn the_code_before_and_after_an_action() {
     let rows = offered["actions"].as_array().expect("actions").clone();
     let ids: Vec<&str> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
     assert_eq!(ids, ["version-on-zero"], "{offered}");
-    let mut one = ask;
-    one["action"] = json!(ids[0]);
-    let preview = client.request("lockstep/preview", one);
+    let mut found = ask;
+    found["action"] = json!(ids[0]);
+    let preview = client.request("lockstep/preview", found);
     let (before, after) = (&preview["before"]["text"], &preview["after"]["text"]);
     let (before, after) = (
         before.as_str().expect("code"),

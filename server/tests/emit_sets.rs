@@ -97,7 +97,7 @@ fn loops_say_what_became_of_them() {
     let functions = plain["functions"].as_array().expect("functions");
     let own = functions
         .iter()
-        .find(|one| one["name"] == "own")
+        .find(|function| function["name"] == "own")
         .or(functions.first());
     let loops = own.expect("a function")["loops"].as_array().expect("loops");
     assert_eq!(loops.len(), 1, "{plain}");

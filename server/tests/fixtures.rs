@@ -37,10 +37,10 @@ fn open(fixture: &Fixture) -> (Database, File) {
 fn counts(db: &Database, file: File, counted: &str) -> Figures {
     let mut out = Figures::default();
     let jobs = figures::wanted(db, file);
-    for one in counted.split(',') {
-        let parts = one.trim().split_once('=');
+    for each in counted.split(',') {
+        let parts = each.trim().split_once('=');
         let parts = parts.and_then(|(name, numbers)| Some((name, numbers.split_once('/')?)));
-        let (name, (registers, loads)) = parts.unwrap_or_else(|| panic!("`{one}` is no count"));
+        let (name, (registers, loads)) = parts.unwrap_or_else(|| panic!("`{each}` is no count"));
         let figure = Figure {
             version: "13.5".into(),
             target: "sm_80".into(),
@@ -106,12 +106,12 @@ fn diagnosed(fixture: &Fixture) -> Vec<Claim> {
     let (db, file) = open(fixture);
     let lines = LineIndex::new(&fixture.text);
     // A caret stands under the first character.
-    let claim = |one: &lockstep_server::views::diagnostics::Diagnostic| {
-        let (line, column) = line_column(&fixture.text, &lines, one.span.start);
+    let claim = |diagnostic: &lockstep_server::views::diagnostics::Diagnostic| {
+        let (line, column) = line_column(&fixture.text, &lines, diagnostic.span.start);
         Claim {
             line,
             columns: (column, column + 1),
-            text: one.code.to_string(),
+            text: diagnostic.code.to_string(),
             function: (1, u32::MAX),
         }
     };

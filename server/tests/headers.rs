@@ -246,10 +246,10 @@ fn what_instantiates_the_function_around_a_launch_comes_before_a_guess() {
 fn calls_of_calls(count: usize) -> String {
     let mut out = String::new();
     for number in 0..count {
-        let one = |k: usize| number.saturating_sub(1 + (number * 7 + k * 5) % 20);
+        let line = |k: usize| number.saturating_sub(1 + (number * 7 + k * 5) % 20);
         let body = match number {
             0 => "x".to_owned(),
-            _ => format!("f{}(x + 1) + f{}(x + 2)", one(1), one(2)),
+            _ => format!("f{}(x + 1) + f{}(x + 2)", line(1), line(2)),
         };
         out.push_str(&format!(
             "__device__ int f{number}(int x) {{ if (x > {number}) x = x * 3; return {body}; }}\n"
@@ -318,9 +318,9 @@ fn kernels_behind_a_condition_that_is_false_say_what_shows_them() {
         let file = place.file("k.cu", text);
         let report = json(&lockstep(&["analyze", &file, "--format", "json"]));
         let problems = report["problems"].as_array().cloned().unwrap_or_default();
-        let note = |one: &Value| {
-            let message = one["message"].as_str().unwrap_or("").to_owned();
-            (one["line"].as_u64().unwrap_or(0), message)
+        let note = |value: &Value| {
+            let message = value["message"].as_str().unwrap_or("").to_owned();
+            (value["line"].as_u64().unwrap_or(0), message)
         };
         problems.iter().map(note).collect()
     };
@@ -397,7 +397,7 @@ fn a_header_is_seen_through_what_includes_it() {
     };
     let messages = |report: &Value| -> Vec<String> {
         let all = report["problems"].as_array().cloned().unwrap_or_default();
-        let text = |one: &Value| one["message"].as_str().unwrap_or("").to_owned();
+        let text = |value: &Value| value["message"].as_str().unwrap_or("").to_owned();
         all.iter().map(text).collect()
     };
     let seen = report("src/parts/row.cuh", &[]);
@@ -440,9 +440,9 @@ fn what_is_found_in_a_header_is_told_there_and_once() {
     let found = json(&lockstep(&["check", &folder, "--format", "json"]));
     let mut strided = Vec::new();
     for file in found["files"].as_array().expect("files") {
-        for one in file["diagnostics"].as_array().expect("diagnostics") {
-            if one["code"] == "uncoalesced-access" {
-                strided.push((file["file"].as_str().unwrap_or(""), &one["line"]));
+        for each in file["diagnostics"].as_array().expect("diagnostics") {
+            if each["code"] == "uncoalesced-access" {
+                strided.push((file["file"].as_str().unwrap_or(""), &each["line"]));
             }
         }
     }
@@ -529,7 +529,7 @@ fn a_file_that_shows_nothing_says_why() {
             .unwrap_or_default();
         let messages: Vec<&str> = told
             .iter()
-            .filter_map(|one| one["message"].as_str())
+            .filter_map(|it| it["message"].as_str())
             .collect();
         assert_eq!(messages.len(), 1, "{name}: {messages:?}");
         assert!(

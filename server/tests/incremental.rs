@@ -87,15 +87,19 @@ fn shown(db: &Database, file: File) -> String {
     let switches = file.settings(db).view(db).hints.clone();
     let diagnostics: Vec<String> = views::diagnostics::diagnostics(db, file)
         .iter()
-        .map(|one| {
-            let related: Vec<_> = one
+        .map(|diagnostic| {
+            let related: Vec<_> = diagnostic
                 .related
                 .iter()
                 .map(|step| (step.file.path(db), step.span, &step.text))
                 .collect();
             format!(
                 "{} {:?} {} {:?} {} {related:?}",
-                one.code, one.span, one.message, one.fix, one.item
+                diagnostic.code,
+                diagnostic.span,
+                diagnostic.message,
+                diagnostic.fix,
+                diagnostic.item
             )
         })
         .collect();

@@ -56,9 +56,9 @@ fn at(source: &str, part: &str) -> Vec<Action> {
 }
 
 fn of<'a>(found: &'a [Action], id: &str) -> &'a Action {
-    let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
-    let one = found.iter().find(|one| one.id == id);
-    one.unwrap_or_else(|| panic!("no {id} in {ids:?}"))
+    let ids: Vec<&str> = found.iter().map(|it| it.id.as_str()).collect();
+    let action = found.iter().find(|it| it.id == id);
+    action.unwrap_or_else(|| panic!("no {id} in {ids:?}"))
 }
 
 fn applied(source: &str, action: &Action) -> String {
@@ -103,7 +103,7 @@ fn early_exits_have_a_choice_of_methods_each_with_its_interval() {
     assert!(
         again
             .iter()
-            .all(|one| one.id != "software-pipeline-exit-variable")
+            .all(|it| it.id != "software-pipeline-exit-variable")
     );
     let other = applied(
         &changed,
@@ -130,7 +130,7 @@ fn a_word_that_nobody_knows_is_told() {
     let told = diagnostics(&db, file);
     assert!(
         told.iter()
-            .any(|one| one.message.contains("`quickly` is no way to pipeline")),
+            .any(|it| it.message.contains("`quickly` is no way to pipeline")),
         "{told:?}"
     );
 }
@@ -160,13 +160,16 @@ fn restrict_is_offered_where_two_parameters_may_meet() {
     );
     let now = number_behind(&action.title, ": II ");
     let (db, file) = open(&changed);
-    let titles: Vec<String> = lenses(&db, file).into_iter().map(|one| one.title).collect();
+    let titles: Vec<String> = lenses(&db, file)
+        .into_iter()
+        .map(|lens| lens.title)
+        .collect();
     assert!(titles[1].starts_with(&format!("II {now} ")), "{titles:?}");
     // Nothing to promise where nothing may meet.
     assert!(
         at(SAXPY, "for (size_t")
             .iter()
-            .all(|one| one.id != "add-restrict")
+            .all(|it| it.id != "add-restrict")
     );
 }
 
@@ -360,8 +363,8 @@ fn rewrites_of_loops_and_of_assembly_are_offered_and_compared_over_the_wire() {
     );
     let found = found.as_array().expect("actions");
     let titled = |word: &str| {
-        let title = |one: &&Value| {
-            one["title"]
+        let title = |value: &&Value| {
+            value["title"]
                 .as_str()
                 .is_some_and(|title| title.starts_with(word))
         };
@@ -396,7 +399,7 @@ fn rewrites_of_loops_and_of_assembly_are_offered_and_compared_over_the_wire() {
         .as_array()
         .expect("actions")
         .iter()
-        .filter_map(|one| one["title"].as_str())
+        .filter_map(|it| it["title"].as_str())
         .collect();
     assert!(
         titles.iter().any(|title| title.starts_with("Re-bundle this block: ") && title.contains(" cycles, ")),

@@ -105,7 +105,7 @@ fn emitted_code_computes_the_same_pipelined_or_not_in_fewer_cycles() {
         arguments.extend(how);
         let emitted = lockstep(&arguments);
         assert!(emitted.status.success(), "{}", errors(&emitted));
-        let values: Vec<String> = (0..40).map(|one| one.to_string()).collect();
+        let values: Vec<String> = (0..40).map(|it| it.to_string()).collect();
         let values = format!("i64:{}", values.join(","));
         let run = lockstep(&[
             "sim", &out, "--item", "add", "--arg", "40", "--arg", &values, "--arg", &values,
@@ -159,13 +159,19 @@ fn the_editor_speaks_of_loops_only_where_a_processor_is_named() {
     assert_eq!(lenses(&db, file).len(), 0);
     assert_eq!(diagnostics(&db, file).len(), 0);
     let (db, file) = open(SUMS, true);
-    let titles: Vec<String> = lenses(&db, file).into_iter().map(|one| one.title).collect();
+    let titles: Vec<String> = lenses(&db, file)
+        .into_iter()
+        .map(|lens| lens.title)
+        .collect();
     assert_eq!(titles.len(), 3, "{titles:?}");
     assert!(
         titles[0].starts_with("II 4 = RecMII 4 · ResMII 1 ("),
         "{titles:?}"
     );
-    let codes: Vec<&str> = diagnostics(&db, file).iter().map(|one| one.code).collect();
+    let codes: Vec<&str> = diagnostics(&db, file)
+        .iter()
+        .map(|diagnostic| diagnostic.code)
+        .collect();
     assert!(codes.contains(&"loop-recurrence"), "{codes:?}");
 }
 
@@ -263,7 +269,7 @@ fn products_and_sums_are_rounded_once_unless_the_source_forbids_it() {
     ] {
         assert_eq!(fused == rounded, name == "kept", "{name}");
         for (code, expected) in [(&once, fused), (&plain, rounded)] {
-            let given = [a, b, c].map(|one| format!("--arg={one:?}"));
+            let given = [a, b, c].map(|it| format!("--arg={it:?}"));
             let mut arguments = vec!["sim", code, "--item", name, "--format", "json"];
             arguments.extend(given.iter().map(String::as_str));
             let ran = json(&lockstep(&arguments));
@@ -279,7 +285,7 @@ fn interval(rows: &serde_json::Value, item: &str) -> (Option<u64>, Vec<String>) 
     let row = own.next().expect(item);
     assert!(own.next().is_none(), "{item}");
     let reasons = row["reasons"].as_array().expect("reasons");
-    let texts = reasons.iter().filter_map(|one| one["text"].as_str());
+    let texts = reasons.iter().filter_map(|reason| reason["text"].as_str());
     let ii = row["ii"].as_u64().filter(|_| row["pipelined"] == true);
     (ii, texts.map(str::to_owned).collect())
 }
@@ -317,7 +323,7 @@ void omp(int *a, const int *b, int n) {
     let plain = all.find(|row| row["item"] == "plain").expect("plain");
     assert_eq!(plain["disambiguation"], "alias_test", "{plain}");
     let feared = plain["overcome"][0]["text"].as_str();
-    assert!(feared.is_some_and(|one| one.contains("may alias")));
+    assert!(feared.is_some_and(|it| it.contains("may alias")));
     let promised = all.filter(|row| row["disambiguation"] == "in_order");
     assert_eq!(promised.count(), 5, "{rows}");
 }

@@ -166,7 +166,9 @@ fn profiled(place: &Place, options: &[&str]) -> (u64, Vec<(String, u64)>) {
     let values = item.values.iter();
     (
         values.clone().map(|value| value.profiled).sum(),
-        values.map(|one| (one.name.clone(), one.zeros)).collect(),
+        values
+            .map(|value| (value.name.clone(), value.zeros))
+            .collect(),
     )
 }
 

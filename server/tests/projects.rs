@@ -56,7 +56,7 @@ fn kernels(report: &Value) -> Vec<String> {
 
 fn messages(report: &Value) -> Vec<String> {
     let all = report["problems"].as_array().cloned().unwrap_or_default();
-    let text = |one: &Value| one["message"].as_str().unwrap_or("").to_owned();
+    let text = |value: &Value| value["message"].as_str().unwrap_or("").to_owned();
     all.iter().map(text).collect()
 }
 
@@ -134,8 +134,8 @@ fn a_file_without_an_entry_says_whose_flags_it_has() {
     let report = analyze(&file, &["-D", "USE_GPU"]);
     assert_eq!(kernels(&report), ["k"], "{report}");
     let told = messages(&report);
-    let broken = |one: &String| one.starts_with("what `compile_commands.json` says is not used");
-    assert_eq!(told.iter().filter(|one| broken(one)).count(), 1, "{told:?}");
+    let broken = |word: &String| word.starts_with("what `compile_commands.json` says is not used");
+    assert_eq!(told.iter().filter(|it| broken(it)).count(), 1, "{told:?}");
 }
 
 #[test]

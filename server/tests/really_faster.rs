@@ -62,13 +62,13 @@ fn lowered(name: &str) -> Module {
     let bodies = UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect());
     for item in &items {
         let options = LowerOptions::new(language);
-        for one in lower_item(&environment, &bodies, &item.key, &options) {
-            assert_eq!(one.problems, vec![], "{name}");
-            let runs = one.module.functions.first().is_some_and(|function| {
+        for each in lower_item(&environment, &bodies, &item.key, &options) {
+            assert_eq!(each.problems, vec![], "{name}");
+            let runs = each.module.functions.first().is_some_and(|function| {
                 function.kind != FunctionKind::Device && !function.layout.is_empty()
             });
             if runs {
-                return one.module;
+                return each.module;
             }
         }
     }
@@ -152,7 +152,7 @@ fn cycles(function: &Function, executions: &EntityVec<Block, u64>, machine: &Mac
         let mut own = 0.0;
         for &inst in &data.insts {
             let data = &function.insts[inst];
-            if data.op.has_effect() || data.results.iter().any(|one| needed.contains(one)) {
+            if data.op.has_effect() || data.results.iter().any(|result| needed.contains(result)) {
                 own += machine.cycles(function, data);
             }
         }
@@ -226,7 +226,8 @@ fn measure(&(name, profiled, tested): &(&'static str, f64, f64), machine: &Machi
         for &inst in estimate.refined.insts(function, block) {
             let data = &function.insts[inst];
             let counts = !matches!(data.op, Op::Const(_))
-                && (data.op.has_effect() || data.results.iter().any(|one| needed.contains(one)));
+                && (data.op.has_effect()
+                    || data.results.iter().any(|result| needed.contains(result)));
             if counts {
                 region += machine.cycles(function, data) * before[block] as f64;
             }

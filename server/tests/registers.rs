@@ -23,7 +23,7 @@ const KERNEL: &str = "__global__ void k(const float* __restrict__ a, float* out,
 
 fn variable<'v>(kernel: &'v Value, name: &str) -> &'v Value {
     let all = kernel["peak"]["variables"].as_array().expect("a list");
-    let found = all.iter().find(|one| one["name"] == name);
+    let found = all.iter().find(|it| it["name"] == name);
     found.unwrap_or_else(|| panic!("`{name}` in {all:#?}"))
 }
 
@@ -44,10 +44,10 @@ fn the_variables_of_the_peak_have_their_remedies() {
     let live = kernel["live"].as_u64().expect("a number");
     assert!(kernel["registers"].as_u64() > Some(live));
     let all = kernel["peak"]["variables"].as_array().expect("a list");
-    let sum: u64 = all.iter().filter_map(|one| one["registers"].as_u64()).sum();
+    let sum: u64 = all.iter().filter_map(|it| it["registers"].as_u64()).sum();
     assert_eq!(sum, live, "{all:#?}");
     let most = kernel["lines"].as_array().expect("lines");
-    let most = most.iter().filter_map(|one| one["live"].as_u64()).max();
+    let most = most.iter().filter_map(|it| it["live"].as_u64()).max();
     assert_eq!(most, Some(live));
     // The sum of the loop is read again behind the peak; `base` is one number for all, `first` one that nobody writes.
     for (name, class, remedy) in [
@@ -56,9 +56,9 @@ fn the_variables_of_the_peak_have_their_remedies() {
         ("first", "divergent", "reload"),
         ("j", "uniform", "warp-slot"),
     ] {
-        let one = variable(kernel, name);
-        assert_eq!(one["class"], class, "{name}");
-        assert_eq!(one["remedy"], remedy, "{name}");
+        let found = variable(kernel, name);
+        assert_eq!(found["class"], class, "{name}");
+        assert_eq!(found["remedy"], remedy, "{name}");
     }
     assert_eq!(variable(kernel, "base")["line"], 3);
     assert_eq!(variable(kernel, "base")["last_use"], 11);
@@ -239,7 +239,7 @@ fn allocators_find_homes_by_class() {
             .expect("spills");
         let kinds: Vec<String> = all
             .iter()
-            .map(|one| one["kind"].as_str().expect("a kind").to_owned())
+            .map(|it| it["kind"].as_str().expect("a kind").to_owned())
             .collect();
         kinds
     };
@@ -292,7 +292,7 @@ fn kernels_have_budgets_with_reasons() {
     let report = json(&lockstep(&["registers", &file, "--format", "json"]));
     let kernels = report["kernels"].as_array().expect("kernels");
     let of = |name: &str| {
-        let kernel = kernels.iter().find(|one| one["name"] == name);
+        let kernel = kernels.iter().find(|kernel| kernel["name"] == name);
         let kernel = kernel.unwrap_or_else(|| panic!("{name} in {kernels:#?}"));
         (
             kernel["budget"].as_u64().expect("a number"),

@@ -44,7 +44,7 @@ fn list(value: &Value) -> &Vec<Value> {
 
 fn function<'p>(page: &'p Value, name: &str) -> &'p Value {
     let mut all = list(&page["functions"]).iter();
-    all.find(|one| one["name"] == name)
+    all.find(|it| it["name"] == name)
         .unwrap_or_else(|| panic!("no function {name}"))
 }
 
@@ -71,7 +71,7 @@ fn numbers_are_those_of_analyze() {
             }
             let lines: Vec<Value> = match wanted["lines"].as_array() {
                 Some(lines) => (lines.iter())
-                    .map(|one| serde_json::json!([one["line"], one["cycles"]]))
+                    .map(|it| serde_json::json!([it["line"], it["cycles"]]))
                     .collect(),
                 None => Vec::new(),
             };
@@ -82,12 +82,12 @@ fn numbers_are_those_of_analyze() {
             );
         }
         let told = |all: &Value| -> Vec<(Value, Value, Value)> {
-            let kept = list(all).iter().filter(|one| one["code"] != "assumption");
-            kept.map(|one| {
+            let kept = list(all).iter().filter(|it| it["code"] != "assumption");
+            kept.map(|it| {
                 (
-                    one["code"].clone(),
-                    one["line"].clone(),
-                    one["message"].clone(),
+                    it["code"].clone(),
+                    it["line"].clone(),
+                    it["message"].clone(),
                 )
             })
             .collect()
@@ -110,7 +110,7 @@ fn every_number_of_a_head_is_labelled() {
     let figures = list(&function(&page, "transposeConflicts")["figures"]);
     let figure = |label: &str| {
         let mut all = figures.iter();
-        all.find(|one| one["label"] == label).expect("a figure")
+        all.find(|it| it["label"] == label).expect("a figure")
     };
     assert_eq!(figure("shared memory")["value"], "4096 B");
     assert_eq!(figure("shared memory")["worth"], "fact");
@@ -131,7 +131,7 @@ fn lanes_are_shown_against_sectors_and_banks() {
         let all = list(&function(&page, name)["accesses"]);
         let found = all
             .iter()
-            .find(|one| one["kind"] == kind && one["wasteful"] == true);
+            .find(|it| it["kind"] == kind && it["wasteful"] == true);
         found
             .unwrap_or_else(|| panic!("no {kind} of {name}"))
             .clone()
@@ -147,15 +147,15 @@ fn lanes_are_shown_against_sectors_and_banks() {
     assert_eq!(load["bound"], 32);
     let padded = list(&function(&page, "transposePadded")["accesses"]);
     assert!(
-        padded.iter().all(|one| one["wasteful"] == false),
+        padded.iter().all(|it| it["wasteful"] == false),
         "{padded:?}"
     );
     // A function that nobody launches: by the distance between lanes, or with a reason.
-    for one in list(&function(&page, "transposeTile")["accesses"]) {
-        let picture = &one["picture"];
+    for each in list(&function(&page, "transposeTile")["accesses"]) {
+        let picture = &each["picture"];
         assert!(
-            one["missing"].is_string() || picture["from"] == "stride",
-            "{one}"
+            each["missing"].is_string() || picture["from"] == "stride",
+            "{each}"
         );
     }
 }
@@ -166,7 +166,7 @@ fn lanes_leave_a_loop_one_after_the_other() {
     assert_eq!(list(&page["functions"]).len(), 1);
     let shown = function(&page, "sumTriangle");
     let mut all = list(&shown["activity"]).iter();
-    let loops = all.find(|one| one["kind"] == "loop").expect("the loop");
+    let loops = all.find(|it| it["kind"] == "loop").expect("the loop");
     let rows = list(&loops["rows"]);
     assert_eq!(rows[0][0], "1".repeat(32));
     for (number, row) in rows.iter().enumerate().skip(1).take(31) {
@@ -181,9 +181,7 @@ fn lanes_leave_a_loop_one_after_the_other() {
     let run = &shown["run"];
     assert_eq!(run["seed"], 1);
     assert!(
-        list(&run["random"])
-            .iter()
-            .any(|one| one == "m (normal f32)"),
+        list(&run["random"]).iter().any(|it| it == "m (normal f32)"),
         "{run}"
     );
     assert!(run["inputs"].as_str().expect("text").contains("--describe"));
@@ -355,7 +353,7 @@ fn loops_of_c_have_their_schedule() {
     let operations = list(&schedule["operations"]);
     let sum = operations
         .iter()
-        .find(|one| one["mnemonic"] == "fma.d")
+        .find(|operation| operation["mnemonic"] == "fma.d")
         .expect("the sum");
     assert_eq!(
         (&sum["slot"], &sum["stage"], &sum["critical"]),
@@ -364,7 +362,7 @@ fn loops_of_c_have_their_schedule() {
     assert_eq!(
         operations
             .iter()
-            .filter(|one| one["critical"] == true)
+            .filter(|operation| operation["critical"] == true)
             .count(),
         1
     );
@@ -386,13 +384,13 @@ fn kernels_of_all_pipelined_loops_are_found() {
             continue;
         }
         let page = page_of(&path.display().to_string(), &[]);
-        for one in list(&page["functions"])
+        for each in list(&page["functions"])
             .iter()
-            .flat_map(|one| one["loops"].as_array())
+            .flat_map(|it| it["loops"].as_array())
             .flatten()
         {
-            if one["pipelined"] == true {
-                assert!(one["schedule"].is_object(), "{} {one}", path.display());
+            if each["pipelined"] == true {
+                assert!(each["schedule"].is_object(), "{} {each}", path.display());
                 all += 1;
             }
         }
@@ -415,7 +413,7 @@ fn a_profile_gives_zeros_and_frequent_values() {
     let page = page_of(&file, &[]);
     let values = &function(&page, "LitSurfacePS")["values"];
     let mut rows = list(&values["rows"]).iter();
-    let shadow = rows.find(|one| one["name"] == "shadow").expect("`shadow`");
+    let shadow = rows.find(|row| row["name"] == "shadow").expect("`shadow`");
     let zeros = shadow["zeros"].as_f64().expect("a share");
     assert!((0.3..0.7).contains(&zeros), "{zeros}");
     assert_eq!(shadow["top"][0][0], "0");
@@ -470,17 +468,17 @@ fn the_panel_of_registers_is_that_of_the_command() {
         let wanted = format!("budget {}", kernel["budget"]);
         assert!(budget.starts_with(&wanted), "{name}: {budget}");
         for row in list(&shown["lines"]) {
-            let wanted = |one: &&Value| one["line"] == row[0] && one["live"] == row[1];
+            let wanted = |value: &&Value| value["line"] == row[0] && value["live"] == row[1];
             assert!(
-                list(&kernel["lines"]).iter().any(|one| wanted(&one)),
+                list(&kernel["lines"]).iter().any(|it| wanted(&it)),
                 "{name}: {row}"
             );
         }
         let all = list(&kernel["peak"]["variables"]);
-        for (row, one) in list(&shown["variables"]).iter().zip(all) {
+        for (row, each) in list(&shown["variables"]).iter().zip(all) {
             assert_eq!(
                 (&row[0], &row[1]),
-                (&one["name"], &one["registers"]),
+                (&each["name"], &each["registers"]),
                 "{name}"
             );
         }
@@ -489,6 +487,6 @@ fn the_panel_of_registers_is_that_of_the_command() {
     let device = page_of(&fixture("cuda/transpose.cu"), &[]);
     let plain = list(&device["functions"])
         .iter()
-        .filter(|one| one["entry"] == false);
-    assert!(plain.into_iter().all(|one| one["pressure"].is_null()));
+        .filter(|it| it["entry"] == false);
+    assert!(plain.into_iter().all(|it| it["pressure"].is_null()));
 }

@@ -92,10 +92,7 @@ fn the_command_line_says_what_bounds_a_loop_and_what_spills() {
     assert!(!spills.is_empty());
     let all = found["spills"].as_array().expect("spills");
     for own in spills {
-        let known = all
-            .iter()
-            .find(|one| one["name"] == own["name"])
-            .expect("it");
+        let known = all.iter().find(|it| it["name"] == own["name"]).expect("it");
         assert_eq!(known["registers"], "data registers");
         assert!(
             known["line"]
@@ -179,13 +176,13 @@ fn the_editor_shows_intervals_spills_and_reasons() {
     let spill = spill.expect("a hint at a spilled variable");
     assert!(spill.label.contains("cyc/iter"), "{spill:?}");
     let found = diagnostics(&db, file);
-    let codes: Vec<&str> = found.iter().map(|one| one.code).collect();
+    let codes: Vec<&str> = found.iter().map(|it| it.code).collect();
     for code in ["spill-in-loop", "loop-not-pipelined", "loop-recurrence"] {
         assert!(codes.contains(&code), "{codes:?}");
     }
     let spilled = found
         .iter()
-        .find(|one| one.code == "spill-in-loop")
+        .find(|it| it.code == "spill-in-loop")
         .expect("it");
     assert!(
         spilled.message.contains("(sc140; estimate)"),
@@ -233,7 +230,7 @@ fn without_such_a_processor_nothing_of_it_is_shown() {
     for processor in [None, Some("itanium2")] {
         let (db, file) = open(processor);
         let told = diagnostics(&db, file);
-        assert!(told.iter().all(|one| one.code != "spill-in-loop"));
+        assert!(told.iter().all(|it| it.code != "spill-in-loop"));
         let titles = lenses(&db, file);
         assert!(
             titles.iter().all(|lens| !lens.title.contains("sc140")),
@@ -290,7 +287,13 @@ fn the_report_shows_the_kernel_by_unit() {
     let mut kernel: Vec<(&str, &str, Option<u32>)> = plan
         .operations
         .iter()
-        .map(|one| (one.mnemonic.as_str(), one.slot.as_str(), one.stage))
+        .map(|operation| {
+            (
+                operation.mnemonic.as_str(),
+                operation.slot.as_str(),
+                operation.stage,
+            )
+        })
         .collect();
     kernel.sort_unstable();
     assert_eq!(
@@ -301,7 +304,11 @@ fn the_report_shows_the_kernel_by_unit() {
             ("move.f", "A", Some(0))
         ]
     );
-    assert!(plan.operations.iter().all(|one| one.line == Some(5)));
+    assert!(
+        plan.operations
+            .iter()
+            .all(|operation| operation.line == Some(5))
+    );
     assert!(own.code.as_ref().is_some_and(|code| code.target == "sc140"));
 }
 
@@ -363,7 +370,7 @@ fn spills_before_and_after_reduction_are_compared_where_they_differ() {
         let actions = all["actions"].as_array().expect("actions").clone();
         let mut own = actions
             .into_iter()
-            .filter(|one| one["id"] == "reduce-spills");
+            .filter(|action| action["id"] == "reduce-spills");
         own.next()
             .map(|own| own["title"].as_str().expect("a title").to_owned())
     };

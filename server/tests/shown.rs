@@ -236,7 +236,7 @@ fn what_is_shown_of_shader_functions_holds_in_all_calls() {
 /// The scope over which a variable is uniform where it is declared.
 fn uniform_at(text: &str, path: &str, name: &str) -> Option<Scope> {
     let (db, file) = open(text, path);
-    let found = shown(&db, file).into_iter().find(|one| one.name == name);
+    let found = shown(&db, file).into_iter().find(|it| it.name == name);
     found
         .unwrap_or_else(|| panic!("`{name}`: {text}"))
         .fact

@@ -13,12 +13,12 @@ fn offered(file: &str, at: &str) -> Vec<(String, String)> {
         "actions", file, "--at", at, "--format", "json",
     ]));
     let actions = listed["actions"].as_array().cloned().unwrap_or_default();
-    let word = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap_or("").to_owned();
+    let word = |value: &serde_json::Value, key: &str| value[key].as_str().unwrap_or("").to_owned();
     actions
         .iter()
-        .map(|one| {
-            let said = ["title", "effect", "refused"].map(|key| word(one, key));
-            (word(one, "id"), said.join(" | "))
+        .map(|action| {
+            let said = ["title", "effect", "refused"].map(|key| word(action, key));
+            (word(action, "id"), said.join(" | "))
         })
         .collect()
 }

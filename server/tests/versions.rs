@@ -29,7 +29,7 @@ fn a_version_on_zero_is_made_and_taken_back() {
     ]));
     let action = listed["actions"]
         .as_array()
-        .and_then(|all| all.iter().find(|one| one["id"] == "version-on-zero"))
+        .and_then(|all| all.iter().find(|it| it["id"] == "version-on-zero"))
         .unwrap_or_else(|| panic!("{listed}"));
     let title = action["title"].as_str().unwrap_or("");
     assert!(
@@ -111,8 +111,10 @@ fn a_profile_gives_the_predicted_saving() {
             "actions", &file, "--at", "9:12", "--format", "json",
         ]));
         let actions = listed["actions"].as_array().cloned().unwrap_or_default();
-        let one = actions.iter().find(|one| one["id"] == "version-on-zero");
-        one.and_then(|one| one["title"].as_str().map(str::to_owned))
+        let one = actions
+            .iter()
+            .find(|action| action["id"] == "version-on-zero");
+        one.and_then(|it| it["title"].as_str().map(str::to_owned))
             .unwrap_or_else(|| panic!("{listed}"))
     };
     let profile = |zeros: u32, output: &str| {
@@ -155,10 +157,11 @@ fn the_head_of_a_function_offers_its_best_versions() {
             "actions", &file, "--at", at, "--format", "json",
         ]));
         let actions = listed["actions"].as_array().cloned().unwrap_or_default();
-        let word = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap_or("").to_owned();
+        let word =
+            |value: &serde_json::Value, key: &str| value[key].as_str().unwrap_or("").to_owned();
         actions
             .iter()
-            .map(|one| (word(one, "id"), word(one, "title")))
+            .map(|action| (word(action, "id"), word(action, "title")))
             .collect()
     };
     let from = |title: &str| -> f64 {
@@ -250,8 +253,8 @@ fn the_head_of_a_function_without_a_version_says_why() {
             "actions", &file, "--at", "1:10", "--format", "json",
         ]));
         let all = listed["actions"].as_array().cloned().unwrap_or_default();
-        let shown = |one: &serde_json::Value| {
-            let word = |key: &str| one[key].as_str().unwrap_or("").to_owned();
+        let shown = |value: &serde_json::Value| {
+            let word = |key: &str| value[key].as_str().unwrap_or("").to_owned();
             format!("{}: {}", word("id"), word("refused"))
         };
         all.iter().map(shown).collect()
@@ -261,12 +264,12 @@ fn the_head_of_a_function_without_a_version_says_why() {
     let told = listed("barrier.cu", barrier);
     assert!(
         told.iter()
-            .any(|one| one.starts_with("version-on-zero: ") && one.len() > 30),
+            .any(|it| it.starts_with("version-on-zero: ") && it.len() > 30),
         "{told:?}"
     );
     let plain = "__global__ void k(float *o, const float *a) {\n  float w = a[threadIdx.x] + 1.0f;\n  o[threadIdx.x] = w;\n}\n";
     let told = listed("plain.cu", plain);
-    assert!(told.iter().any(|one| one.contains("`w`")), "{told:?}");
+    assert!(told.iter().any(|it| it.contains("`w`")), "{told:?}");
 }
 
 #[test]
@@ -367,7 +370,7 @@ fn the_head_of_a_ptx_function_offers_its_best_versions() {
     ]));
     let actions = listed["actions"].as_array().cloned().unwrap_or_default();
     let word = |at: usize, key: &str| {
-        let one = actions.get(at).and_then(|one| one[key].as_str());
+        let one = actions.get(at).and_then(|action| action[key].as_str());
         one.unwrap_or_else(|| panic!("{listed}")).to_owned()
     };
     assert_eq!(

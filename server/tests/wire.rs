@@ -29,7 +29,7 @@ fn at(line: u32, character: u32) -> Value {
 fn names(symbols: &Value) -> Vec<String> {
     let list = symbols.as_array().cloned().unwrap_or_default();
     list.iter()
-        .map(|one| one["name"].as_str().unwrap_or("").to_owned())
+        .map(|it| it["name"].as_str().unwrap_or("").to_owned())
         .collect()
 }
 
@@ -431,11 +431,9 @@ fn a_header_is_seen_through_what_includes_it_and_edits_keep_its_positions() {
             .as_array()
             .cloned()
             .unwrap_or_default();
-        let strided = list
-            .iter()
-            .filter(|one| one["code"] == "uncoalesced-access");
+        let strided = list.iter().filter(|it| it["code"] == "uncoalesced-access");
         let lines: Vec<_> = strided
-            .map(|one| one["range"]["start"]["line"].as_u64())
+            .map(|it| it["range"]["start"]["line"].as_u64())
             .collect();
         params["uri"] == uri("body.inl") && lines == [Some(line)]
     };
@@ -466,7 +464,7 @@ fn codes(params: &Value) -> Vec<String> {
         .cloned()
         .unwrap_or_default();
     list.iter()
-        .filter_map(|one| one["code"].as_str().map(str::to_owned))
+        .filter_map(|it| it["code"].as_str().map(str::to_owned))
         .collect()
 }
 
@@ -628,7 +626,7 @@ fn pulled_diagnostics_have_names_and_are_not_pushed() {
         !client
             .others
             .iter()
-            .any(|one| one["method"] == "textDocument/publishDiagnostics")
+            .any(|it| it["method"] == "textDocument/publishDiagnostics")
     );
     assert_eq!(client.shutdown(), Some(0));
 }
@@ -653,9 +651,9 @@ fn published_diagnostics_carry_the_last_version() {
     let later = client
         .others
         .iter()
-        .filter(|one| one["method"] == "textDocument/publishDiagnostics");
+        .filter(|it| it["method"] == "textDocument/publishDiagnostics");
     let versions: Vec<i64> = later
-        .filter_map(|one| one["params"]["version"].as_i64())
+        .filter_map(|it| it["params"]["version"].as_i64())
         .collect();
     assert!(
         versions.iter().all(|&version| version <= 59) && versions.is_sorted(),

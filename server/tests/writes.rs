@@ -15,15 +15,15 @@ fn classes(file: &str) -> Vec<(String, String)> {
         "json",
         "--no-config",
     ]));
-    let word = |one: &Value, key: &str| one[key].as_str().unwrap_or("").to_owned();
+    let word = |value: &Value, key: &str| value[key].as_str().unwrap_or("").to_owned();
     let mut found = Vec::new();
     for item in report["items"].as_array().into_iter().flatten() {
-        for one in item["values"].as_array().into_iter().flatten() {
-            let name = word(one, "name");
+        for each in item["values"].as_array().into_iter().flatten() {
+            let name = word(each, "name");
             let digits = name.get(1..).unwrap_or("");
             if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
                 let name = format!("{}.{name}", word(item, "name"));
-                found.push((name, word(one, "class")));
+                found.push((name, word(each, "class")));
             }
         }
     }

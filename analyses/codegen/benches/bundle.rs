@@ -156,7 +156,7 @@ fn functions(c: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 all.iter()
-                    .map(|one| emit(&one.module, epic, &options).expect("code").text.len())
+                    .map(|it| emit(&it.module, epic, &options).expect("code").text.len())
                     .sum::<usize>()
             });
         });

@@ -106,8 +106,8 @@ fn estimates(function: &Function, machine: &Machine, probabilities: &Probabiliti
     let cx = Context::new(function, machine, &weights, Zeros::Absorb);
     filter(function, &candidates(function), probabilities, 0.32)
         .iter()
-        .filter(|(one, probability)| {
-            let estimate = cx.evaluate(&one.members, *probability);
+        .filter(|(it, probability)| {
+            let estimate = cx.evaluate(&it.members, *probability);
             estimate.is_ok_and(|estimate| estimate.model.accepted(Rule::Corrected))
         })
         .count()
@@ -159,17 +159,20 @@ fn benches(criterion: &mut Criterion) {
     };
     criterion.bench_function("lowered", |b| b.iter(without));
     criterion.bench_function("lowered with versions", |b| b.iter(with));
-    let (one, other) = (
+    let (left, right) = (
         best_of(20, || drop(without())),
         best_of(20, || drop(with())),
     );
-    println!("the whole pass takes {:.2} times the lowering", other / one);
+    println!(
+        "the whole pass takes {:.2} times the lowering",
+        right / left
+    );
     let weights = frequency::frequency(function);
     let facts = best_of(20, || {
         let cx = Context::new(function, machine, &weights, Zeros::Absorb);
         let mut bounds = Bounds::new(&cx);
-        for (one, probability) in filter(function, &candidates(function), &probabilities, 0.32) {
-            black_box(bounds.of(&one.members, probability));
+        for (each, probability) in filter(function, &candidates(function), &probabilities, 0.32) {
+            black_box(bounds.of(&each.members, probability));
         }
     });
     let settings = Settings {
@@ -188,7 +191,7 @@ fn benches(criterion: &mut Criterion) {
         special.made.len(),
         facts * 1e3,
         (long - short) * 1e3,
-        (other - one) * 1e3
+        (right - left) * 1e3
     );
     let front = || {
         let module = lower(&read(&text));
@@ -197,9 +200,9 @@ fn benches(criterion: &mut Criterion) {
     let whole = best_of(20, || drop(front()));
     println!(
         "from the text: {:.2} times ({:.2} ms and {:.2} ms more)",
-        (whole + other - one) / whole,
+        (whole + right - left) / whole,
         whole * 1e3,
-        (other - one) * 1e3
+        (right - left) * 1e3
     );
 }
 

@@ -25,7 +25,7 @@ fn files(path: &Path, out: &mut Vec<PathBuf>) {
         for entry in entries.flatten() {
             files(&entry.path(), out);
         }
-    } else if path.extension().is_some_and(|one| one == "s" || one == "S") {
+    } else if path.extension().is_some_and(|it| it == "s" || it == "S") {
         out.push(path.to_owned());
     }
 }
@@ -152,26 +152,26 @@ fn main() {
             let statement = listing.items[item as usize].statement;
             line(document.statements[statement as usize].span.start)
         };
-        for one in &listing.beyond {
+        for each in &listing.beyond {
             println!(
                 "{}:{}: {} is beyond {:?}",
                 path.display(),
-                place(one.item),
-                one.register,
-                one.frame
+                place(each.item),
+                each.register,
+                each.frame
             );
         }
-        if let Some(epic) = machine::named("itanium2")
-            .as_ref()
-            .and_then(|one| one.epic())
-        {
+        if let Some(epic) = machine::named("itanium2").as_ref().and_then(|it| it.epic()) {
             let groups: Vec<_> = listing.timing(epic).into_iter().flatten().collect();
             totals.groups += groups.len();
-            totals.needless_stops += groups.iter().filter(|one| one.needless_stop).count();
-            totals.waits += groups.iter().map(|one| one.waits as usize).sum::<usize>();
+            totals.needless_stops += groups.iter().filter(|group| group.needless_stop).count();
+            totals.waits += groups
+                .iter()
+                .map(|group| group.waits as usize)
+                .sum::<usize>();
         }
-        for one in listing.violations() {
-            let what = match one.hazard {
+        for violation in listing.violations() {
+            let what = match violation.hazard {
                 Hazard::ReadAfterWrite => "reads",
                 Hazard::WriteAfterWrite => "writes",
                 Hazard::WriteAfterRead => "writes behind the branch",
@@ -179,9 +179,9 @@ fn main() {
             println!(
                 "{}:{}: {what} {} of line {} in one group",
                 path.display(),
-                place(one.to),
-                one.register,
-                place(one.from)
+                place(violation.to),
+                violation.register,
+                place(violation.from)
             );
         }
     }

@@ -19,11 +19,11 @@ pub(crate) fn merge<'m>(
             .functions
             .iter()
             .map(|function| {
-                let same = |one: &ir::Function| {
-                    one.name == function.name
-                        && one.returns == function.returns
-                        && one.span == function.span
-                        && one.parameters.len() == function.parameters.len()
+                let same = |it: &ir::Function| {
+                    it.name == function.name
+                        && it.returns == function.returns
+                        && it.span == function.span
+                        && it.parameters.len() == function.parameters.len()
                 };
                 match out.functions.iter().position(same) {
                     Some(known) => (known as u32, false),

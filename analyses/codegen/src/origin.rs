@@ -116,7 +116,7 @@ impl Variables {
         }
         // A variable that something else defines is not what waits here.
         let own = |variable: &Variable| {
-            let mut places = self.defined.iter().filter(|one| one.1 == *variable);
+            let mut places = self.defined.iter().filter(|it| it.1 == *variable);
             places.all(|place| known.contains(&place.0))
         };
         let mut readers = read.iter().filter(|&&loc| loc != Loc::NONE);

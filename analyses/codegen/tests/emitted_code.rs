@@ -141,8 +141,8 @@ fn of_module(module: &ir::Module, processor: &str, options: &Options, counts: &m
                     report.spilled
                 ));
                 counts.add(format!("fallen back: {}", report.fallen_back.is_some()));
-                for one in &report.loops {
-                    let told = format!("{one:?}");
+                for each in &report.loops {
+                    let told = format!("{each:?}");
                     counts.add(kind(told.split(['(', '{']).next().unwrap_or_default()));
                 }
             }
@@ -238,14 +238,14 @@ fn loops_for_ia64() {
     let mut table = String::new();
     let machine = machine::named("itanium2").expect("a table");
     let epic = machine.epic().expect("explicit groups");
-    for one in loops::loops() {
+    for each in loops::loops() {
         let options = Options {
             decisions: 60,
             pipeline: Some(pipeline::Options::default()),
             ..Options::default()
         };
-        let Ok(emitted) = emit(&one.module, epic, &options) else {
-            let _ = writeln!(table, "{}: refused", one.name);
+        let Ok(emitted) = emit(&each.module, epic, &options) else {
+            let _ = writeln!(table, "{}: refused", each.name);
             continue;
         };
         let text = &emitted.text;
@@ -257,7 +257,7 @@ fn loops_for_ia64() {
         let _ = writeln!(
             table,
             "{}: {lines} lines, {groups} groups, {nops} nops",
-            one.name
+            each.name
         );
         for report in emitted.functions.iter().flat_map(|report| &report.loops) {
             let _ = writeln!(
@@ -348,14 +348,14 @@ fn loops_by_every_option_for_ia64() {
         let machine = machine::named(["itanium2", "itanium"][number % 2]).expect("a table");
         let epic = machine.epic().expect("explicit groups");
         let _ = writeln!(table, "{name}");
-        for one in loops::loops() {
+        for each in loops::loops() {
             let options = Options {
                 decisions: 60,
                 contract: number % 2 == 0,
                 pipeline: Some(pipeline),
                 ..Options::default()
             };
-            let Ok(emitted) = emit(&one.module, epic, &options) else {
+            let Ok(emitted) = emit(&each.module, epic, &options) else {
                 continue;
             };
             let mut counts = Counts::default();
@@ -368,7 +368,7 @@ fn loops_by_every_option_for_ia64() {
             let _ = write!(
                 table,
                 "    {}: {all} of {kinds} kinds, {stops} stops, {nops} nops, {rotating} rotating;",
-                one.name
+                each.name
             );
             for report in emitted.functions.iter().flat_map(|report| &report.loops) {
                 let _ = write!(

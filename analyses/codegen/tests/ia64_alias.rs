@@ -221,7 +221,7 @@ fn launch(case: &Case, n: u64, apart: bool, numbers: &mut Numbers) -> (Memory, u
         };
         base + elements * case.element
     };
-    let mut arguments: Vec<Arg> = (0..3).map(|one| Arg::Integer(place(one))).collect();
+    let mut arguments: Vec<Arg> = (0..3).map(|it| Arg::Integer(place(it))).collect();
     if case.indices {
         let indices: Vec<u8> = (0..64u32)
             .flat_map(|at| {

@@ -318,12 +318,12 @@ fn latencies_are_those_of_their_source() {
             let text = format!("\t{from} ;;\n\t{to} ;;\n");
             let document = syntax::ia64::parse(&text);
             let listing = listing(&document, &text);
-            let insts: Vec<_> = listing.items.iter().map(|one| &one.inst).collect();
+            let insts: Vec<_> = listing.items.iter().map(|item| &item.inst).collect();
             let [first, second] = insts[..] else {
                 panic!("{text}")
             };
             let handed: Vec<Reg> = first.defs.iter().map(|def| def.register).collect();
-            let handed = handed.into_iter().find(|one| second.uses.contains(one));
+            let handed = handed.into_iter().find(|it| second.uses.contains(it));
             let found = table.latency(first, second, handed.expect(classes));
             assert_eq!(found, wanted[at], "{classes} on {processor}: {from}; {to}");
             // What waits, against the same without waiting.

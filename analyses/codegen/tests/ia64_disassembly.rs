@@ -64,7 +64,7 @@ fn written(text: &str) -> (Vec<Written>, BTreeMap<String, u32>) {
             StatementKind::Label(name) if !data => {
                 labels.insert(name.to_string(), bundle);
             }
-            StatementKind::Directive(one) => match one.name.as_str() {
+            StatementKind::Directive(found) => match found.name.as_str() {
                 ".text" => data = false,
                 ".section" | ".data" | ".bss" => data = true,
                 // The rest of a pair of bundles is filled up in front of a function.
@@ -96,13 +96,13 @@ fn written(text: &str) -> (Vec<Written>, BTreeMap<String, u32>) {
 }
 
 /// Reads the disassembler's output by our own reader.
-fn reread(one: &Listed) -> Inst {
-    let text = one.text.replace("(p0", "(p");
+fn reread(it: &Listed) -> Inst {
+    let text = it.text.replace("(p0", "(p");
     let document = syntax::ia64::parse(&text);
     let listed = listing(&document, &text);
     let item = listed.items.first();
-    let item = item.unwrap_or_else(|| panic!("not read: {}", one.text));
-    assert_eq!(item.opaque, None, "{}", one.text);
+    let item = item.unwrap_or_else(|| panic!("not read: {}", it.text));
+    assert_eq!(item.opaque, None, "{}", it.text);
     item.inst.clone()
 }
 
@@ -139,7 +139,7 @@ fn numbers(text: &str) -> Option<(String, Vec<i64>)> {
 }
 
 /// The same registers read and written, in the same way.
-fn same(one: &Inst, other: &Inst) -> bool {
+fn same(left: &Inst, right: &Inst) -> bool {
     // Nops of `as` stand for any unit, and the same opcode has several names.
     let plain = |inst: &Inst| {
         let mut inst = inst.clone();
@@ -151,16 +151,16 @@ fn same(one: &Inst, other: &Inst) -> bool {
         inst.uses.dedup();
         inst
     };
-    let (mut one, mut other) = (plain(one), plain(other));
-    if one.unit == Some(Type::A) || other.unit == Some(Type::A) {
-        one.unit = None;
+    let (mut found, mut other) = (plain(left), plain(right));
+    if found.unit == Some(Type::A) || other.unit == Some(Type::A) {
+        found.unit = None;
         other.unit = None;
     }
     // `fcvt.xuf` is a name of a multiply-add.
-    if one.class == Class::FloatConvert && other.class == Class::FloatArithmetic {
-        one.class = other.class;
+    if found.class == Class::FloatConvert && other.class == Class::FloatArithmetic {
+        found.class = other.class;
     }
-    one == other
+    found == other
 }
 
 fn judge(name: &str, text: &str, assembler: &Path) -> (usize, usize) {
@@ -168,52 +168,44 @@ fn judge(name: &str, text: &str, assembler: &Path) -> (usize, usize) {
     assert_eq!(said, "", "{name}");
     let (own, labels) = written(text);
     // Padding in front of an aligned function is nothing of ours.
-    let filler = |one: &Listed| one.is_nop() || one.text.starts_with("break");
+    let filler = |listed: &Listed| listed.is_nop() || listed.text.starts_with("break");
     let mut wanted = own.iter().peekable();
     let (mut compared, mut nops, mut at) = (0, 0, 0);
     while at < listed.len() {
-        let bundle = listed[at..].iter().skip(1).take_while(|one| one.slot > 0);
+        let bundle = listed[at..].iter().skip(1).take_while(|it| it.slot > 0);
         let slots = &listed[at..at + 1 + bundle.count()];
         let place = slots[0].address / 16;
         at += slots.len();
-        if wanted
-            .peek()
-            .is_none_or(|one| u64::from(one.bundle) > place)
-        {
+        if wanted.peek().is_none_or(|it| u64::from(it.bundle) > place) {
             assert!(slots.iter().all(filler), "{name}: {slots:?} is not ours");
             continue;
         }
         for found in slots {
-            let one = wanted.next().expect("an instruction");
-            let told = || format!("{name}: `{}` became {found:?}", one.text);
-            assert_eq!(u64::from(one.bundle), place, "{}", told());
-            assert_eq!(one.slot, found.slot, "{}", told());
-            assert_eq!(one.stop, found.stop, "{}", told());
-            if !one.template.is_empty() {
-                assert_eq!(one.template, found.template, "{}", told());
+            let it = wanted.next().expect("an instruction");
+            let told = || format!("{name}: `{}` became {found:?}", it.text);
+            assert_eq!(u64::from(it.bundle), place, "{}", told());
+            assert_eq!(it.slot, found.slot, "{}", told());
+            assert_eq!(it.stop, found.stop, "{}", told());
+            if !it.template.is_empty() {
+                assert_eq!(it.template, found.template, "{}", told());
             }
             let inst = reread(found);
-            assert_eq!(one.inst.class == Class::Nop, found.is_nop(), "{}", told());
-            assert!(
-                same(&one.inst, &inst),
-                "{}\n{:?}\n{inst:?}",
-                told(),
-                one.inst
-            );
+            assert_eq!(it.inst.class == Class::Nop, found.is_nop(), "{}", told());
+            assert!(same(&it.inst, &inst), "{}\n{:?}\n{inst:?}", told(), it.inst);
             nops += usize::from(found.is_nop());
             compared += 1;
-            let (ours, theirs) = (numbers(&one.text), numbers(&found.text));
+            let (ours, theirs) = (numbers(&it.text), numbers(&found.text));
             if let (Some(ours), Some(theirs)) = (ours, theirs)
                 && ours.0 == theirs.0
-                && one.inst.branch.is_none()
+                && it.inst.branch.is_none()
                 // Sizes of the frame are summed up.
-                && one.inst.class != Class::Alloc
+                && it.inst.class != Class::Alloc
             {
                 assert_eq!(ours.1, theirs.1, "{}", told());
             }
             // Where it goes: the bundle of its label.
-            let label = one.text.rsplit([' ', '\t']).next().unwrap_or("");
-            if let (Some(&to), Some(_)) = (labels.get(label), &one.inst.branch) {
+            let label = it.text.rsplit([' ', '\t']).next().unwrap_or("");
+            if let (Some(&to), Some(_)) = (labels.get(label), &it.inst.branch) {
                 let there = found.text.rsplit([' ', ',']).next().unwrap_or("");
                 let there = there.trim_start_matches("0x");
                 let there = u64::from_str_radix(there, 16).ok();
@@ -243,14 +235,14 @@ fn emitted_code_is_disassembled_as_it_was_written() {
     };
     let (mut texts, mut compared, mut nops) = (0, 0, 0);
     let mut add = |name: &str, text: &str| {
-        let (one, two) = judge(name, text, &assembler);
-        (texts, compared, nops) = (texts + 1, compared + one, nops + two);
+        let (found, two) = judge(name, text, &assembler);
+        (texts, compared, nops) = (texts + 1, compared + found, nops + two);
     };
-    for (number, one) in loops::loops().iter().enumerate() {
+    for (number, each) in loops::loops().iter().enumerate() {
         for pipelined in [false, true] {
             let machine = ["itanium", "itanium2"][(number + usize::from(pipelined)) % 2];
-            let text = emitted(&one.module, machine, pipelined).expect("code");
-            add(&format!("{} {pipelined}", one.name), &text);
+            let text = emitted(&each.module, machine, pipelined).expect("code");
+            add(&format!("{} {pipelined}", each.name), &text);
         }
     }
     for seed in 0..100 {

@@ -419,15 +419,18 @@ fn judge_kernel(kernel: &Kernel, pipelined: bool, tally: &mut Tally, texts: &mut
         }
     }
     tally.judged += 1;
-    let loops = emitted.functions.iter().flat_map(|one| &one.loops);
+    let loops = emitted
+        .functions
+        .iter()
+        .flat_map(|function| &function.loops);
     tally.loops += loops.clone().count() as u32;
-    let pipelined = loops.filter(|one| one.pipelined);
+    let pipelined = loops.filter(|it| it.pipelined);
     tally.pipelined += pipelined.clone().count() as u32;
-    let drained = pipelined.clone().filter(|one| one.epilogue.is_some());
+    let drained = pipelined.clone().filter(|it| it.epilogue.is_some());
     tally.epilogues += drained.count() as u32;
-    let ahead = pipelined.filter(|one| one.loads.speculative > 0);
+    let ahead = pipelined.filter(|it| it.loads.speculative > 0);
     tally.speculative += ahead.clone().count() as u32;
-    tally.loads += ahead.map(|one| one.loads.speculative).sum::<u32>();
+    tally.loads += ahead.map(|it| it.loads.speculative).sum::<u32>();
     texts.push_str(text);
 }
 

@@ -41,7 +41,7 @@ fn own(text: &str) -> BTreeSet<Told> {
             + 1
     };
     let all = listing.violations().into_iter();
-    all.map(|one| (line(one.from), line(one.to), one.register.to_string()))
+    all.map(|it| (line(it.from), line(it.to), it.register.to_string()))
         .collect()
 }
 
@@ -72,9 +72,9 @@ fn theirs(said: &str) -> BTreeSet<Told> {
 fn is_for_programs(resource: &str) -> bool {
     let ours = ["AR", "BR%", "CFM", "FR%", "GR%", "PR", "RSE"];
     let system = ["AR[ITC]", "AR[RUC]"];
-    ours.iter().any(|one| resource.starts_with(one))
+    ours.iter().any(|our| resource.starts_with(our))
         && !resource.starts_with("PSR")
-        && !system.iter().any(|one| resource.starts_with(one))
+        && !system.iter().any(|it| resource.starts_with(it))
 }
 
 /// The assembler's tables hold less than the manual's in a few places, which are not tried: the second target
@@ -218,12 +218,12 @@ fn filled(opcode: &str, rng: &mut StdRng) -> String {
             "b" => &["b6", "b7"],
             _ => &["s0", "s1", "s2", "s3"],
         };
-        let mut one = pool[rng.random_range(0..pool.len())];
-        while letter == "q" && one == taken {
-            one = pool[rng.random_range(0..pool.len())];
+        let mut found = pool[rng.random_range(0..pool.len())];
+        while letter == "q" && found == taken {
+            found = pool[rng.random_range(0..pool.len())];
         }
-        taken = one.to_owned();
-        out.push_str(one);
+        taken = found.to_owned();
+        out.push_str(found);
         rest = behind;
     }
     out + rest
@@ -326,24 +326,24 @@ fn random_groups_break_the_rules_that_the_assembler_says_they_break() {
             .collect();
         assert!(opaque.is_empty(), "{opaque:?}");
         let shown = |(from, to, what): &Told| {
-            let (one, two) = (*from as usize - 1, *to as usize);
+            let (start, end) = (*from as usize - 1, *to as usize);
             format!(
                 "seed {seed} line {to}, {what}:\n{}\n",
-                lines[one..two].join("\n")
+                lines[start..end].join("\n")
             )
         };
         let (theirs, own) = (theirs(&said), own(&text));
         let pairs = |all: &BTreeSet<Told>| -> BTreeSet<(u32, u32)> {
-            all.iter().map(|one| (one.0, one.1)).collect()
+            all.iter().map(|it| (it.0, it.1)).collect()
         };
         let (their_pairs, own_pairs) = (pairs(&theirs), pairs(&own));
         both += their_pairs.intersection(&own_pairs).count();
-        for one in theirs
+        for their in theirs
             .iter()
-            .filter(|one| !own_pairs.contains(&(one.0, one.1)))
+            .filter(|their| !own_pairs.contains(&(their.0, their.1)))
         {
             // Which bit a spill writes is not known, and not told.
-            let spills = [one.0, one.1]
+            let spills = [their.0, their.1]
                 .iter()
                 .all(|line| lines[*line as usize - 1].contains("spill"));
             // It holds reads of p63 for longer than the group.
@@ -356,20 +356,17 @@ fn random_groups_break_the_rules_that_the_assembler_says_they_break() {
                 "\tclrrrb",
                 "\t.",
             ];
-            let mut between = lines[one.0 as usize - 1..one.1 as usize - 1].iter();
+            let mut between = lines[their.0 as usize - 1..their.1 as usize - 1].iter();
             let apart = between.any(|line| ends.iter().any(|end| line.starts_with(end)));
-            if is_for_programs(&one.2) && !(spills && one.2.contains("UNAT")) && !apart {
-                silent.push(shown(one));
+            if is_for_programs(&their.2) && !(spills && their.2.contains("UNAT")) && !apart {
+                silent.push(shown(their));
             }
         }
-        for one in own
-            .iter()
-            .filter(|one| !their_pairs.contains(&(one.0, one.1)))
-        {
+        for each in own.iter().filter(|it| !their_pairs.contains(&(it.0, it.1))) {
             // Its table leaves out that one move overwrites the other.
             let moves = |line: u32| lines[line as usize - 1].contains("mov ar.pfs =");
-            if !(one.2 == "ar.pfs" && moves(one.0) && moves(one.1)) {
-                wrong.push(shown(one));
+            if !(each.2 == "ar.pfs" && moves(each.0) && moves(each.1)) {
+                wrong.push(shown(each));
             }
         }
     }
@@ -381,7 +378,7 @@ fn random_groups_break_the_rules_that_the_assembler_says_they_break() {
     // Those under no predicate first.
     let some = |all: &[String]| {
         let mut all = all.to_vec();
-        all.sort_by_key(|one| one.lines().last().unwrap_or("").starts_with('('));
+        all.sort_by_key(|it| it.lines().last().unwrap_or("").starts_with('('));
         all.into_iter().take(12).collect::<String>()
     };
     // Behind a branch whose predicate another one implies nothing executes under that one. The assembler counts implications
@@ -389,7 +386,7 @@ fn random_groups_break_the_rules_that_the_assembler_says_they_break() {
     let certain = |all: &[String]| {
         let plain = all
             .iter()
-            .filter(|one| !one.lines().last().unwrap_or("").starts_with('('));
+            .filter(|it| !it.lines().last().unwrap_or("").starts_with('('));
         plain.count()
     };
     assert!(
@@ -410,7 +407,7 @@ fn stopped(rng: &mut StdRng, count: usize) -> String {
             // The rules for those that begin or end a group are others.
             if !PLAIN[..5]
                 .iter()
-                .any(|one| line.trim_start().starts_with(&one[..5]))
+                .any(|it| line.trim_start().starts_with(&it[..5]))
             {
                 break line;
             }
@@ -441,8 +438,8 @@ fn without_stops(text: &str) -> Vec<String> {
         let before = document.statements[..first].iter().rev();
         before
             .take(8)
-            .find(|one| one.kind == StatementKind::Stop)
-            .map(|one| one.span)
+            .find(|it| it.kind == StatementKind::Stop)
+            .map(|it| it.span)
     });
     stops
         .map(|span| {
@@ -488,7 +485,7 @@ fn a_needless_stop_is_missed_by_no_rule() {
         // A read of p63 it holds for longer than the group.
         let told = |said: &str| -> BTreeSet<Told> {
             let all = theirs(said).into_iter();
-            all.filter(|one| !(one.2.starts_with("PR63") && said.contains("WAR")))
+            all.filter(|it| !(it.2.starts_with("PR63") && said.contains("WAR")))
                 .collect()
         };
         let before = told(&said);
@@ -496,9 +493,9 @@ fn a_needless_stop_is_missed_by_no_rule() {
             stops += 1;
             let after = told(&assembled(&assembler, &without));
             let lines: Vec<&str> = without.lines().collect();
-            wrong.extend(after.difference(&before).map(|one| {
-                let held = lines[one.0 as usize - 1..one.1 as usize].join("\n");
-                format!("{name} {one:?}:\n{held}\n")
+            wrong.extend(after.difference(&before).map(|it| {
+                let held = lines[it.0 as usize - 1..it.1 as usize].join("\n");
+                format!("{name} {it:?}:\n{held}\n")
             }));
         }
     }
@@ -518,7 +515,7 @@ fn a_needless_stop_is_missed_by_no_rule() {
 #[test]
 fn a_group_goes_on_over_a_branch_that_is_not_taken_and_into_a_label() {
     let pairs =
-        |text: &str| -> Vec<(u32, u32)> { own(text).iter().map(|one| (one.0, one.1)).collect() };
+        |text: &str| -> Vec<(u32, u32)> { own(text).iter().map(|it| (it.0, it.1)).collect() };
     assert_eq!(
         pairs("add r14 = r32, r33\n(p6) br.cond.dptk f\nld8 r15 = [r14] ;;\n"),
         [(1, 3)]
@@ -571,15 +568,13 @@ fn tests_of_an_assembler_are_told_as_it_tells_them() {
         let text = std::fs::read_to_string(path).expect("text");
         let (theirs, own) = (theirs(&assembled(&assembler, &text)), own(&text));
         let lines = |all: &BTreeSet<Told>, programs: bool| -> BTreeSet<u32> {
-            let all = all
-                .iter()
-                .filter(|one| !programs || is_for_programs(&one.2));
-            all.map(|one| one.1).collect()
+            let all = all.iter().filter(|it| !programs || is_for_programs(&it.2));
+            all.map(|it| it.1).collect()
         };
         let (expected, told) = (lines(&theirs, true), lines(&own, false));
         let every = lines(&theirs, false);
         let missed: Vec<u32> = expected.difference(&told).copied().collect();
-        let alone: Vec<&Told> = own.iter().filter(|one| !every.contains(&one.1)).collect();
+        let alone: Vec<&Told> = own.iter().filter(|it| !every.contains(&it.1)).collect();
         println!(
             "{}: {} of {} lines for programs, {} more for the system alone, of which {} told; not told: {missed:?}; told alone: {alone:?}",
             path.display(),

@@ -60,7 +60,7 @@ fn judge(source: &str, n: usize, expected: i32, after: &[i32]) -> Vec<LoopReport
         let left = memory.bytes(a, 4 * ELEMENTS).expect("its memory");
         let left: Vec<i32> = left
             .chunks(4)
-            .map(|one| i32::from_le_bytes(one.try_into().expect("four bytes")))
+            .map(|chunk| i32::from_le_bytes(chunk.try_into().expect("four bytes")))
             .collect();
         assert!(left == after, "pipelined: {}", options.pipeline.is_some());
         loops = emitted.functions.swap_remove(0).loops;
@@ -78,7 +78,7 @@ fn too_large(loops: &[LoopReport], of: &str) {
     let [only] = loops else {
         panic!("{loops:?}");
     };
-    let large = |one: &Reason| matches!(one, Reason::Large { what, .. } if *what == of);
+    let large = |reason: &Reason| matches!(reason, Reason::Large { what, .. } if *what == of);
     assert!(!only.pipelined);
     assert!(only.reasons.iter().any(large), "{:?}", only.reasons);
 }
@@ -113,7 +113,7 @@ fn a_loop_with_300_exits() {
 
 #[test]
 fn a_function_of_2000_blocks() {
-    let choice = |s: i32, one: i32, k: i32| match one & 1 << (k % 9) {
+    let choice = |s: i32, it: i32, k: i32| match it & 1 << (k % 9) {
         0 => s ^ k,
         _ => s.wrapping_add(k),
     };
@@ -131,7 +131,7 @@ fn a_function_of_2000_blocks() {
     );
     for n in [0, 1, 4] {
         let loops = judge(&around, n, (0..n).fold(0, of), &given());
-        assert!(loops.iter().all(|one| !one.pipelined), "{loops:?}");
+        assert!(loops.iter().all(|it| !it.pipelined), "{loops:?}");
     }
 }
 

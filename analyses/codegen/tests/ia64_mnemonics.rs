@@ -30,9 +30,11 @@ fn all(opcode: Opcode) -> Vec<String> {
             true => found.clone(),
             false => Vec::new(),
         };
-        longer.extend(
-            alternatives.flat_map(|one| found.iter().map(move |name| format!("{name}.{one}"))),
-        );
+        longer.extend(alternatives.flat_map(|alternative| {
+            found
+                .iter()
+                .map(move |name| format!("{name}.{alternative}"))
+        }));
         found = longer;
     }
     found
@@ -57,7 +59,7 @@ fn opcodes() -> impl Iterator<Item = Opcode> {
 fn the_assembler_knows_every_mnemonic_of_the_table() {
     let mnemonics: Vec<String> = opcodes().flat_map(all).collect();
     for text in &mnemonics {
-        let parsed = Mnemonic::parse(text).map(|one| one.to_string());
+        let parsed = Mnemonic::parse(text).map(|it| it.to_string());
         assert_eq!(parsed.as_ref(), Ok(text));
     }
     if let Some(assembler) = assembler() {
@@ -99,6 +101,6 @@ fn what_the_table_does_not_have_the_assembler_has_not() {
     wrong.dedup();
     assert!(wrong.len() > 1000, "{}", wrong.len());
     let unknown = unknown(&assembler, &wrong);
-    let missing: Vec<&String> = wrong.iter().filter(|one| !unknown.contains(*one)).collect();
+    let missing: Vec<&String> = wrong.iter().filter(|it| !unknown.contains(*it)).collect();
     assert!(missing.is_empty(), "{}: {missing:?}", missing.len());
 }

@@ -155,11 +155,11 @@ fn mutated(text: &str, rng: &mut StdRng) -> String {
             _ => {
                 // Two lines change places.
                 let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
-                let (one, two) = (
+                let (found, two) = (
                     rng.random_range(0..lines.len()),
                     rng.random_range(0..lines.len()),
                 );
-                lines.swap(one, two);
+                lines.swap(found, two);
                 bytes = lines.join(&b'\n');
             }
         }

@@ -37,7 +37,7 @@ use rand::{Rng, SeedableRng};
 use simulate::ia64::SimulatedClock;
 use std::sync::Arc;
 
-fn code(one: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> String {
+fn code(item: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> String {
     let table = table(machine);
     let options = Options {
         pipeline: pipelined.then(pipeline::Options::default),
@@ -45,8 +45,8 @@ fn code(one: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> Str
         ..Options::default()
     };
     let epic = table.epic().expect("explicit groups");
-    let emitted = emit(&one.module, epic, &options);
-    let emitted = emitted.unwrap_or_else(|reasons| panic!("{}: {reasons:?}", one.name));
+    let emitted = emit(&item.module, epic, &options);
+    let emitted = emitted.unwrap_or_else(|reasons| panic!("{}: {reasons:?}", item.name));
     emitted.text
 }
 
@@ -70,10 +70,10 @@ fn table(name: &str) -> Arc<Table> {
     )
 }
 
-fn is_floating(one: &loops::Loop) -> bool {
+fn is_floating(item: &loops::Loop) -> bool {
     ["double", "float"]
         .iter()
-        .any(|word| one.text.contains(word))
+        .any(|word| item.text.contains(word))
 }
 
 #[derive(Clone, Copy, Default, Debug)]
@@ -128,8 +128,8 @@ fn the_search_needs_fewer_nops_than_the_list_schedule() {
             };
             let texts: Vec<String> = all
                 .iter()
-                .filter(|one| is_floating(one) == floating)
-                .map(|one| code(one, machine, false, false))
+                .filter(|it| is_floating(it) == floating)
+                .map(|it| code(it, machine, false, false))
                 .collect();
             let mut list = Sum::default();
             for (name, choice, decisions) in ways {
@@ -168,28 +168,28 @@ fn emitted_code_has_no_more_nops_than_the_assembler_packs_in_as_many_cycles() {
     };
     let (mut own, mut automatically, mut more, mut worse) = (0, 0, Vec::new(), 0);
     let (mut taken, mut taken_automatically) = (0, 0);
-    for (number, one) in loops::loops().iter().enumerate() {
+    for (number, each) in loops::loops().iter().enumerate() {
         for pipelined in [false, true] {
             let machine = ["itanium", "itanium2"][number % 2];
-            let text = code(one, machine, pipelined, true);
+            let text = code(each, machine, pipelined, true);
             let (said, count) = nops(&assembler, &text);
-            assert_eq!(said, "", "{}:\n{text}", one.name);
+            assert_eq!(said, "", "{}:\n{text}", each.name);
             let plain = automatic(&text);
             let (_, listed) = disassembled(&assembler, &plain);
-            let most = listed.iter().filter(|one| one.is_nop()).count();
+            let most = listed.iter().filter(|it| it.is_nop()).count();
             own += count;
             automatically += most;
             let theirs = as_packed(&plain, &listed);
             assert_eq!(nops(&assembler, &theirs), (String::new(), most), "{theirs}");
             let (ours, theirs) = (
-                one.cycles(machine, &text, 50),
-                one.cycles(machine, &theirs, 50),
+                each.cycles(machine, &text, 50),
+                each.cycles(machine, &theirs, 50),
             );
             taken += ours;
             taken_automatically += theirs;
             if count > most {
                 worse += usize::from(ours >= theirs);
-                let name = &one.name;
+                let name = &each.name;
                 more.push(format!(
                     "{name} {pipelined} {machine}: {count} in {ours} cycles, not {most} in {theirs}"
                 ));
@@ -264,8 +264,8 @@ fn on_a_machine_without_limits_more_choice_needs_fewer_nops() {
             decisions,
             ..block::Options::default()
         };
-        let found: Vec<Packing> = blocks.iter().map(|one| pack(one, &options)).collect();
-        let nops: u32 = found.iter().map(|one| one.nops).sum();
+        let found: Vec<Packing> = blocks.iter().map(|block| pack(block, &options)).collect();
+        let nops: u32 = found.iter().map(|it| it.nops).sum();
         if decisions == 0 {
             first = nops;
         }
@@ -274,14 +274,14 @@ fn on_a_machine_without_limits_more_choice_needs_fewer_nops() {
             blocks.len(),
             100.0 * (1.0 - f64::from(nops) / f64::from(first)),
             100.0 * f64::from(slots) / f64::from(slots + nops),
-            found.iter().filter(|one| one.proved).count()
+            found.iter().filter(|it| it.proved).count()
         );
         if !matches!(choice, Choice::Lazy) {
             assert!(nops <= least);
             least = nops;
         }
         if choice == Choice::All {
-            assert!(found.iter().all(|one| one.proved));
+            assert!(found.iter().all(|it| it.proved));
         }
     }
 }
@@ -290,10 +290,10 @@ fn on_a_machine_without_limits_more_choice_needs_fewer_nops() {
 #[test]
 fn what_is_offered_of_emitted_functions_is_not_slower() {
     let (mut faster, mut same, mut slower) = (0, 0, Vec::new());
-    for one in &loops::loops() {
+    for each in &loops::loops() {
         for (pipelined, bundles) in [(false, false), (false, true), (true, true)] {
             for machine in ["itanium", "itanium2"] {
-                let text = code(one, machine, pipelined, bundles);
+                let text = code(each, machine, pipelined, bundles);
                 let table = table(machine);
                 let epic = table.epic().expect("explicit groups");
                 let document = syntax::ia64::parse(&text);
@@ -319,8 +319,8 @@ fn what_is_offered_of_emitted_functions_is_not_slower() {
                     }
                 }
                 let (before, after) = (
-                    one.cycles(machine, &text, 50),
-                    one.cycles(machine, &packed, 50),
+                    each.cycles(machine, &text, 50),
+                    each.cycles(machine, &packed, 50),
                 );
                 match after.cmp(&before) {
                     std::cmp::Ordering::Less => faster += 1,
@@ -328,7 +328,7 @@ fn what_is_offered_of_emitted_functions_is_not_slower() {
                     std::cmp::Ordering::Greater => {
                         slower.push(format!(
                             "{} {pipelined} {bundles} {machine}: {before} -> {after}\n",
-                            one.name
+                            each.name
                         ));
                     }
                 }

@@ -148,7 +148,7 @@ fn random_loops_execute_as_before() {
                         report
                             .reasons
                             .last()
-                            .map(|one| format!("{method:?}: {one}")),
+                            .map(|reason| format!("{method:?}: {reason}")),
                     );
                     continue;
                 }
@@ -198,10 +198,10 @@ fn random_loops_execute_as_before() {
     }
     why.sort();
     let mut counted: Vec<(usize, String)> = Vec::new();
-    for one in why {
+    for each in why {
         match counted.last_mut() {
-            Some((count, last)) if *last == one => *count += 1,
-            _ => counted.push((1, one)),
+            Some((count, last)) if *last == each => *count += 1,
+            _ => counted.push((1, each)),
         }
     }
     println!(

@@ -157,7 +157,7 @@ fn numbers_that_do_not_fit_are_those_that_the_assembler_refuses() {
     let Some(assembler) = assembler::assembler() else {
         return;
     };
-    let mut forms: Vec<String> = FORMS.iter().map(|one| (*one).to_owned()).collect();
+    let mut forms: Vec<String> = FORMS.iter().map(|it| (*it).to_owned()).collect();
     for base in ["cmp", "cmp4"] {
         for relation in [
             "eq", "ne", "lt", "le", "gt", "ge", "ltu", "leu", "gtu", "geu",
@@ -184,7 +184,7 @@ fn numbers_that_do_not_fit_are_those_that_the_assembler_refuses() {
         .filter(|&at| at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n'))
         .collect();
     let line = |at: u32| lines.partition_point(|&start| start <= at as usize);
-    let told: BTreeSet<usize> = found.iter().map(|one| line(one.span.start)).collect();
+    let told: BTreeSet<usize> = found.iter().map(|it| line(it.span.start)).collect();
     let show = |set: Vec<&usize>| -> Vec<&str> {
         let each = set.into_iter().take(20);
         each.filter_map(|&at| text.lines().nth(at - 1)).collect()

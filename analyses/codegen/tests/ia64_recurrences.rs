@@ -42,8 +42,8 @@ fn generate(seed: u64) -> Generated {
         .collect();
     let mut body = String::new();
     for _ in 0..random.random_range(count..=2 * count + 2) {
-        let mut one = || random.random_range(0..count);
-        let (to, a, b) = (one(), one(), one());
+        let mut found = || random.random_range(0..count);
+        let (to, a, b) = (found(), found(), found());
         let longest = |a: &Ways, b: &Ways| -> Ways {
             let both = a.iter().zip(b);
             both.map(|(a, b)| a.max(b).map(|way| way + 1)).collect()
@@ -266,7 +266,7 @@ fn chains_of_integers_are_as_long_as_their_arithmetic() {
         let module = module_of(&text, "f");
         for (machine, back, more) in machines {
             let code = emitted(&module, machine, &text);
-            let cycles = |one: &str| match one {
+            let cycles = |word: &str| match word {
                 "m" => back,
                 "f" => more,
                 count => count.parse().expect("a number of operations"),

@@ -166,14 +166,17 @@ fn a_copy_that_steps_both_pointers() {
     let to = memory.place(&vec![0; 4 * count + 4]).expect("room");
     let numbers = (0..count as u32).map(|at| at.wrapping_mul(0x9e37_79b9) | 1);
     let numbers: Vec<u32> = numbers.chain([0]).collect();
-    let bytes: Vec<u8> = numbers.iter().flat_map(|one| one.to_le_bytes()).collect();
+    let bytes: Vec<u8> = numbers
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
     let from = memory.place(&bytes).expect("room");
     let source = "unsigned long f(unsigned *restrict q, const unsigned *restrict p, unsigned k) {\
         unsigned *start = q; unsigned v; unsigned long s = 0;\
         do { v = *p++; *q++ = v + k; } while (v != 0);\
         while (start != q) { s = s * 3 + *start; start++; } return s; }";
-    let sum = numbers.iter().fold(0u64, |sum, one| {
-        sum.wrapping_mul(3).wrapping_add(one.wrapping_add(9).into())
+    let sum = numbers.iter().fold(0u64, |sum, it| {
+        sum.wrapping_mul(3).wrapping_add(it.wrapping_add(9).into())
     });
     let arguments = [Arg::Integer(to), Arg::Integer(from), Arg::Integer(9)];
     judge(source, (1, 2), &arguments, &memory, sum);

@@ -124,7 +124,7 @@ fn ways(seed: u64, every: bool) -> Vec<Option<pipeline::Options>> {
     };
     let mut all = vec![None];
     match every {
-        true => all.extend(methods.iter().enumerate().map(|(at, &one)| with(at, one))),
+        true => all.extend(methods.iter().enumerate().map(|(at, &it)| with(at, it))),
         false => {
             let at = (seed / 3) as usize % methods.len();
             all.push(with(at, methods[at]));
@@ -144,27 +144,27 @@ struct Tally {
 
 /// Judges one kernel's code of one kind; `Err`: the difference.
 fn judge(
-    one: &Judged,
+    judged: &Judged,
     at: usize,
     way: Option<&pipeline::Options>,
     tally: &mut Tally,
     texts: &mut String,
 ) -> Result<(), String> {
-    let kernel = &one.wide.kernel;
-    let Some(expected) = &one.expected else {
+    let kernel = &judged.wide.kernel;
+    let Some(expected) = &judged.expected else {
         return Ok(());
     };
     let table = machine::named(["itanium", "itanium2"][kernel.seed as usize % 2]).expect("a table");
     let options = Options {
         limits: limits(kernel.seed),
         decisions: 60,
-        contract: one.contract,
+        contract: judged.contract,
         pipeline: way.cloned(),
         ..Options::default()
     };
     let begun = Instant::now();
     let emitted = match emit(
-        &one.module,
+        &judged.module,
         table.epic().expect("explicit groups"),
         &options,
     ) {
@@ -201,9 +201,12 @@ fn judge(
             kernel.seed
         );
     }
-    let loops = emitted.functions.iter().flat_map(|one| &one.loops);
+    let loops = emitted
+        .functions
+        .iter()
+        .flat_map(|function| &function.loops);
     tally.loops += loops.clone().count() as u32;
-    tally.pipelined += loops.filter(|one| one.pipelined).count() as u32;
+    tally.pipelined += loops.filter(|it| it.pipelined).count() as u32;
     // A text of its own for each way: names of functions are the same in all.
     if at + 1 == setting("LOCKSTEP_WIDE_ASSEMBLED", 2) as usize {
         texts.push_str(&emitted.text);
@@ -221,26 +224,26 @@ fn wide_kernels_compute_the_same() {
     let mut tally = Tally::default();
     for start in (first..first + count).step_by(BATCH as usize) {
         let mut texts = String::new();
-        for one in judged(start..(start + BATCH).min(first + count), all) {
-            let seed = one.wide.kernel.seed;
+        for each in judged(start..(start + BATCH).min(first + count), all) {
+            let seed = each.wide.kernel.seed;
             for (at, way) in ways(seed, every).into_iter().enumerate() {
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
-                    judge(&one, at, way.as_ref(), &mut tally, &mut texts)
+                    judge(&each, at, way.as_ref(), &mut tally, &mut texts)
                 }));
                 let why = match outcome {
                     Ok(Ok(())) => continue,
                     Ok(Err(why)) => why,
                     Err(_) => "panics".to_owned(),
                 };
-                let method = way.map(|one| (one.method, one.unroll, one.epilogue));
+                let method = way.map(|it| (it.method, it.unroll, it.epilogue));
                 let line = format!("{seed}: way {at} {method:?}: {why}");
                 println!("FAILED {line}");
                 tally.failures.push(line);
                 if !all {
-                    println!("{}", one.wide.kernel.text);
+                    println!("{}", each.wide.kernel.text);
                 }
             }
-            tally.judged += u32::from(one.expected.is_some());
+            tally.judged += u32::from(each.expected.is_some());
         }
         if let Some(assembler) = &assembler {
             let said = assembled(assembler, &texts);
@@ -267,9 +270,9 @@ fn wide_kernels_compute_the_same() {
 fn kernels_that_once_differed_compute_the_same() {
     let mut tally = Tally::default();
     for seed in [397, 10_683] {
-        for one in judged(seed..seed + 1, false) {
+        for each in judged(seed..seed + 1, false) {
             for (at, way) in ways(seed, true).into_iter().enumerate() {
-                let found = judge(&one, at, way.as_ref(), &mut tally, &mut String::new());
+                let found = judge(&each, at, way.as_ref(), &mut tally, &mut String::new());
                 assert_eq!(found, Ok(()), "{seed}: way {at}");
             }
         }

@@ -62,7 +62,7 @@ fn what_the_actions_write_is_proven() {
     for times in [2, 3, 4, 7] {
         let compared = judged(SUM, &unroll(SUM, times), &str::to_owned);
         // The entry, and the loop with each of both.
-        assert_eq!(compared.map(|one| one.cuts), Ok(3));
+        assert_eq!(compared.map(|it| it.cuts), Ok(3));
     }
     let parameters = "long n, int m, unsigned w, unsigned long q, long *a, int *y, volatile int *v";
     let heads = [
@@ -318,8 +318,8 @@ fn a_new_promise_about_iterations_is_refused() {
     let edit = unroll(SUM, 2);
     let before = CFile::new(SUM);
     let mut after = CFile::new(&edited(SUM, std::slice::from_ref(&edit)));
-    for one in &mut after.lowered[0].module.functions[0].loops {
-        one.independent = true;
+    for each in &mut after.lowered[0].module.functions[0].loops {
+        each.independent = true;
     }
     let why = rewritten(&before.side(), &after.side(), &edit);
     assert_eq!(why, Err(Violation::Independent));

@@ -191,7 +191,10 @@ fn masks_of_four_words_and_sums_of_doubles_are_printed() {
             let launch = Launch::for_function(&module.functions[0], 32, 1);
             let outcome = interp::run(module, &launch);
             assert_eq!(outcome.error, None, "{form}");
-            let buffer = outcome.buffers.iter().find(|one| one.bytes.len() >= 128);
+            let buffer = outcome
+                .buffers
+                .iter()
+                .find(|buffer| buffer.bytes.len() >= 128);
             let bytes = buffer.expect("the result").bytes[..128].to_vec();
             assert!(bytes.iter().any(|&byte| byte != bytes[0]), "{form}");
             bytes

@@ -123,7 +123,7 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.is_dir() {
             files(&path, out);
-        } else if path.extension().is_some_and(|one| one == "ptx") {
+        } else if path.extension().is_some_and(|it| it == "ptx") {
             out.push(path);
         }
     }

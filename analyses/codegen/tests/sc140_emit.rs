@@ -84,7 +84,7 @@ struct Tally {
     spills: Spills,
 }
 
-/// What taking spill code away has brought.
+/// The gain of spill reduction.
 #[derive(Default)]
 struct Spills {
     functions: u64,
@@ -109,8 +109,11 @@ impl Spills {
         run: &mut dyn FnMut(&str) -> u64,
     ) {
         let sum = |emitted: &Emitted, at: usize| -> u64 {
-            let all = emitted.functions.iter().map(|one| &one.transfers[at]);
-            all.map(|one| u64::from(one.loads + one.stores)).sum()
+            let all = emitted
+                .functions
+                .iter()
+                .map(|function| &function.transfers[at]);
+            all.map(|it| u64::from(it.loads + it.stores)).sum()
         };
         if sum(emitted, 0) == 0 {
             return;
@@ -155,17 +158,17 @@ impl Tally {
         match emit(module, sets, options) {
             Ok(emitted) => {
                 let functions = &emitted.functions;
-                self.spilled += u64::from(functions.iter().any(|one| one.spilled > 0));
-                let loops = functions.iter().flat_map(|one| &one.loops);
+                self.spilled += u64::from(functions.iter().any(|function| function.spilled > 0));
+                let loops = functions.iter().flat_map(|function| &function.loops);
                 self.loops += loops.clone().count() as u64;
-                for reason in loops.clone().filter_map(|one| one.refused) {
+                for reason in loops.clone().filter_map(|it| it.refused) {
                     *self.single.entry(reason.to_string()).or_default() += 1;
                 }
-                self.pipelined += loops.filter(|one| one.stages > 1).count() as u64;
+                self.pipelined += loops.filter(|it| it.stages > 1).count() as u64;
                 Some(emitted)
             }
             Err(reasons) => {
-                let reason = reasons.first().map(|one| one.reason.to_string());
+                let reason = reasons.first().map(|reason| reason.reason.to_string());
                 *self.refused.entry(reason.unwrap_or_default()).or_default() += 1;
                 None
             }
@@ -210,7 +213,10 @@ fn calls_out(module: &Module) -> bool {
         lacks: |_, _| false,
     };
     legalize(&mut module, words);
-    let mut insts = module.functions.iter().flat_map(|one| one.insts.values());
+    let mut insts = module
+        .functions
+        .iter()
+        .flat_map(|function| function.insts.values());
     insts.any(|data| matches!(data.op, Op::CallUnknown { .. }))
 }
 

@@ -43,7 +43,7 @@ fn judge(text: &str, name: &str, given: &[Given], pipeline: bool) -> (Emitted, u
     let (mut buffers, mut arguments) = (Vec::new(), Vec::new());
     for argument in given {
         let bytes: Vec<u8> = match argument {
-            Given::Shorts(all) => all.iter().flat_map(|one| one.to_le_bytes()).collect(),
+            Given::Shorts(all) => all.iter().flat_map(|it| it.to_le_bytes()).collect(),
             Given::Int(number) => {
                 arguments.push(Some(Arg::Long(*number)));
                 let bits = i64::from(*number) as u64;
@@ -135,7 +135,9 @@ int summed(const Word16 *x, const Word16 *y, Word32 n) {
 
 /// A loop of random statements over arrays and a table.
 fn random_loop(seed: u32) -> String {
-    let mut state = numbers(seed, 64).into_iter().map(|one| one as u16 as usize);
+    let mut state = numbers(seed, 64)
+        .into_iter()
+        .map(|number| number as u16 as usize);
     let mut draw = |below: usize| state.next().map_or(0, |number| number % below);
     let mut body = String::new();
     for _ in 0..1 + draw(4) {
@@ -185,7 +187,7 @@ fn random_loops_compute_the_same_with_overlapping_iterations() {
             ];
             let (emitted, _) = judge(&text, "f", &given, true);
             let loops = &emitted.functions[0].loops;
-            pipelined += u32::from(n == 1 && loops.iter().any(|one| one.stages > 1));
+            pipelined += u32::from(n == 1 && loops.iter().any(|it| it.stages > 1));
         }
     }
     println!("{pipelined} of {count} loops are pipelined");

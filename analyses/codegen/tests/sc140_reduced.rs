@@ -82,10 +82,10 @@ fn takes(change: Change, operation: &Operation<Sc140>) -> bool {
         Change::Slot => loads || stores,
         Change::Order => operation.branch().is_none(),
         Change::Operands => {
-            let [one, other] = &operation.sources[..] else {
+            let [left, right] = &operation.sources[..] else {
                 return false;
             };
-            pure && register(one) && register(other) && one != other
+            pure && register(left) && register(right) && left != right
         }
     }
 }

@@ -67,7 +67,7 @@ fn the_units_that_bound_a_loop_are_counted() {
     let names: Vec<&str> = bounds.critical[0]
         .variables
         .iter()
-        .map(|one| one.as_str())
+        .map(|variable| variable.as_str())
         .collect();
     assert_eq!((bounds.critical.len(), names), (1, vec!["s"]));
     assert!(report.reasons.is_empty() && report.is_pipelined());
@@ -82,7 +82,7 @@ fn a_recurrence_leads_through_the_variables_of_the_source() {
         .critical
         .iter()
         .flat_map(|link| &link.variables)
-        .map(|one| one.as_str())
+        .map(|it| it.as_str())
         .collect();
     assert!(names.contains(&"last"), "{bounds:?}");
     let sum: i32 = bounds.critical.iter().map(|link| link.latency).sum();
@@ -171,7 +171,7 @@ fn values_in_the_frame_have_their_names_and_what_they_cost_a_round() {
         line.contains("move.l") && line.trim_end().ends_with(')') && line.contains(",(sp-")
     };
     let stores = made.text.lines().filter(stored).count();
-    let told: usize = function.spills.iter().map(|one| one.stores.len()).sum();
+    let told: usize = function.spills.iter().map(|spill| spill.stores.len()).sum();
     assert!(told > 0 && told <= stores, "{told} {stores}\n{}", made.text);
     assert_eq!(
         function.spills.len(),
@@ -182,7 +182,7 @@ fn values_in_the_frame_have_their_names_and_what_they_cost_a_round() {
     let mut names: Vec<&str> = function
         .spills
         .iter()
-        .filter_map(|one| one.name.as_deref())
+        .filter_map(|spill| spill.name.as_deref())
         .collect();
     names.sort_unstable();
     names.dedup();
@@ -342,7 +342,7 @@ fn what_is_said_to_be_free_is_named_by_no_line_meanwhile() {
     );
 }
 
-/// What is stored is loaded where it was loaded before, or some iterations later: the recurrence is as long as that asks for.
+/// A stored value is loaded where it was loaded before, or some iterations later: the recurrence is as long as that asks for.
 #[test]
 fn accesses_meet_after_as_many_iterations_as_they_are_apart() {
     let of = |body: &str| {
@@ -444,7 +444,7 @@ fn promises_that_are_enough_are_proposed_with_what_they_bring() {
 }
 ";
     let (promises, gains) = proposals(meets, "add");
-    let apart = |one: &&Proposal| matches!(one, Proposal::Apart { .. });
+    let apart = |proposal: &&Proposal| matches!(proposal, Proposal::Apart { .. });
     assert_eq!(promises.iter().filter(apart).count(), 1, "{promises:?}");
     assert_eq!(gains, [[(3, 1), (1, 4)]]);
 

@@ -23,7 +23,7 @@ use syntax::c_family::{Dialect, parse_text};
 
 /// The reports of a function.
 struct Reports {
-    /// By Chaitin's colouring, where nothing else is in the function than it knows.
+    /// The code by Chaitin's colouring, where the function has only what it knows.
     coloured: Option<Report>,
     without: Report,
     with: Report,
@@ -121,7 +121,7 @@ impl Baseline {
 struct Sum {
     functions: usize,
     spilling: usize,
-    /// By Chaitin's colouring, and before the pass.
+    /// The baseline by Chaitin's colouring.
     coloured: Baseline,
     plain: Baseline,
 }

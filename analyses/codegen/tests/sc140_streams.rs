@@ -47,9 +47,14 @@ fn random_streams_compute_the_same() {
         let (emitted, _) = judge(&streams(seed), &options);
         let joined = |line: &str| ["move.2", "move.4"].iter().any(|name| line.contains(name));
         wide += u64::from(emitted.text.lines().any(joined));
-        let loops = || emitted.functions.iter().flat_map(|one| &one.loops);
-        pipelined += u64::from(loops().any(|one| one.stages > 1));
-        whole += u64::from(loops().any(|one| one.whole));
+        let loops = || {
+            emitted
+                .functions
+                .iter()
+                .flat_map(|function| &function.loops)
+        };
+        pipelined += u64::from(loops().any(|it| it.stages > 1));
+        whole += u64::from(loops().any(|it| it.whole));
     }
     println!(
         "{count} kernels computed the same; {wide} with wide accesses, {pipelined} pipelined, {whole} without a rest"
@@ -150,7 +155,12 @@ fn promised_loops_are_as_short_as_by_hand() {
         ..Options::default()
     };
     for count in [8, 16, 40, 64, 160] {
-        let small = |by| numbers(count, by).iter().map(|one| one / 64).collect();
+        let small = |by| {
+            numbers(count, by)
+                .iter()
+                .map(|number| number / 64)
+                .collect()
+        };
         for (text, a, b) in [
             (DOT, numbers(count, 3), numbers(count, 5)),
             (SIGNED_DOT, small(3), small(5)),

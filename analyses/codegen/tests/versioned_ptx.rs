@@ -96,9 +96,9 @@ fn compare(outcome: &interp::Outcome, after: &str, launch: &Launch, count: &mut 
         .iter()
         .zip(&now.buffers)
         .enumerate()
-        .flat_map(|(buffer, (one, other))| {
-            let pairs = one.words().into_iter().zip(other.words()).enumerate();
-            let differ = pairs.filter(|(_, (one, other))| one != other).take(4);
+        .flat_map(|(buffer, (left, right))| {
+            let pairs = left.words().into_iter().zip(right.words()).enumerate();
+            let differ = pairs.filter(|(_, (left, right))| left != right).take(4);
             differ
                 .map(|(word, pair)| (buffer, word, pair))
                 .collect::<Vec<_>>()

@@ -332,10 +332,10 @@ impl Active<'_, '_> {
             let mut atoms = term.factors.iter();
             atoms.any(|&atom| engine.atom_level_at(atom, block) < SUBGROUP)
         });
-        let one = moving
+        let single = moving
             .next()
             .is_some_and(|term| (1..=LARGEST).contains(&term.coefficient.unsigned_abs()));
-        one && moving.next().is_none() && engine.is_affine(form, block, SUBGROUP)
+        single && moving.next().is_none() && engine.is_affine(form, block, SUBGROUP)
     }
 }
 
@@ -453,7 +453,7 @@ pub(crate) fn is_rank(
         Op::Unary(UnaryOp::PopCount) => {
             let masked = function.defining(unconverted(function, data.args[0]));
             masked.is_some_and(|masked| {
-                let [one, other] = masked.args[..] else {
+                let [left, right] = masked.args[..] else {
                     return false;
                 };
                 let is_vote = |mask: Value| {
@@ -468,7 +468,7 @@ pub(crate) fn is_rank(
                 };
                 let below = |mask: Value| is_mask_of_lanes_below(function, mask);
                 matches!(masked.op, Op::Binary(BinaryOp::And, _))
-                    && (is_vote(one) && below(other) || is_vote(other) && below(one))
+                    && (is_vote(left) && below(right) || is_vote(right) && below(left))
             })
         }
         _ => false,

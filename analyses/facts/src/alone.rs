@@ -31,10 +31,10 @@ pub(crate) fn settle(facts: &mut FunctionFacts) {
         branch.divergence_cost = None;
         branch.lanes = None;
     }
-    for one in &mut facts.loops {
-        one.trip = Class::Uniform;
-        one.uniform_at = Some(Scope::Dispatch);
-        one.cause = Cause::None;
+    for each in &mut facts.loops {
+        each.trip = Class::Uniform;
+        each.uniform_at = Some(Scope::Dispatch);
+        each.cause = Cause::None;
     }
     facts.accesses.clear();
     for barrier in &mut facts.barriers {

@@ -75,17 +75,17 @@ fn mark(facts: &mut FunctionFacts, plain: &FunctionFacts) {
             .get(value)
             .is_none_or(|other| differ(fact, other));
     }
-    for one in &mut facts.temporal {
-        one.fact.assumed = differ(&one.fact, plain.at(one.value, one.block));
+    for each in &mut facts.temporal {
+        each.fact.assumed = differ(&each.fact, plain.at(each.value, each.block));
     }
     // A fact of a use that falls to that of the definition.
-    for one in &plain.temporal {
+    for each in &plain.temporal {
         let same = facts
             .temporal
-            .binary_search_by_key(&(one.value, one.block), |t| (t.value, t.block));
+            .binary_search_by_key(&(each.value, each.block), |t| (t.value, t.block));
         if same.is_err() {
-            let fact = &mut facts.values[one.value];
-            fact.assumed |= differ(fact, &one.fact);
+            let fact = &mut facts.values[each.value];
+            fact.assumed |= differ(fact, &each.fact);
         }
     }
     for branch in &mut facts.branches {
@@ -95,12 +95,12 @@ fn mark(facts: &mut FunctionFacts, plain: &FunctionFacts) {
                 && other.uniform_at == branch.uniform_at
         });
     }
-    for one in &mut facts.loops {
-        one.assumed = !plain.loops.iter().any(|other| {
-            other.header == one.header
-                && other.trip == one.trip
-                && other.uniform_at == one.uniform_at
-                && other.count == one.count
+    for each in &mut facts.loops {
+        each.assumed = !plain.loops.iter().any(|other| {
+            other.header == each.header
+                && other.trip == each.trip
+                && other.uniform_at == each.uniform_at
+                && other.count == each.count
         });
     }
     let mut others = plain.accesses.iter();
@@ -129,8 +129,14 @@ fn mark_all(facts: &mut FunctionFacts, function: &Function) {
     facts
         .temporal
         .iter_mut()
-        .for_each(|one| one.fact.assumed = true);
-    facts.branches.iter_mut().for_each(|one| one.assumed = true);
-    facts.loops.iter_mut().for_each(|one| one.assumed = true);
-    facts.accesses.iter_mut().for_each(|one| one.assumed = true);
+        .for_each(|it| it.fact.assumed = true);
+    facts
+        .branches
+        .iter_mut()
+        .for_each(|branch| branch.assumed = true);
+    facts.loops.iter_mut().for_each(|it| it.assumed = true);
+    facts
+        .accesses
+        .iter_mut()
+        .for_each(|access| access.assumed = true);
 }

@@ -220,7 +220,7 @@ fn parameter_of(function: &Function, value: Value) -> Option<(SmolStr, bool)> {
     };
     // If workgroups have one thread along an axis, a dispatch index is the group's; the index along its other
     // axes decides.
-    let kind = |one: Value| match function.defining(one).map(|d| &d.op) {
+    let kind = |value: Value| match function.defining(value).map(|d| &d.op) {
         Some(Op::Special(special)) => Some(std::mem::discriminant(special)),
         _ => None,
     };
@@ -228,7 +228,7 @@ fn parameter_of(function: &Function, value: Value) -> Option<(SmolStr, bool)> {
         && binding
             .values
             .iter()
-            .all(|&one| kind(one) == kind(value) || function.int_constant(one).is_some())
+            .all(|&it| kind(it) == kind(value) || function.int_constant(it).is_some())
         && (binding.values.len() > 1 || matches!(data.op, Op::Special(ir::Special::BlockId(_))));
     Some((format_smolstr!("{name}{part}"), itself))
 }

@@ -111,7 +111,7 @@ fn is_mesh_output(function: &Function, base: &str) -> bool {
         && function
             .variables
             .values()
-            .any(|one| one.kind == VariableKind::Parameter && one.name == base)
+            .any(|value| value.kind == VariableKind::Parameter && value.name == base)
 }
 
 /// The atomic operations of a vector (`half2`, `float4`), of which each component has one, are one access: the number of
@@ -159,7 +159,7 @@ fn near_atomic<'a>(
 /// Two atomic operations that one call in the source makes, on neighbouring words.
 fn is_component_of(function: &Function, first: Inst, second: Inst) -> bool {
     let (a, b) = (&function.insts[first], &function.insts[second]);
-    let (Op::Atomic(one, _), Op::Atomic(other, _)) = (&a.op, &b.op) else {
+    let (Op::Atomic(found, _), Op::Atomic(other, _)) = (&a.op, &b.op) else {
         return false;
     };
     let offset = |data: &ir::InstData| {
@@ -172,7 +172,7 @@ fn is_component_of(function: &Function, first: Inst, second: Inst) -> bool {
         }
     };
     let base = a.args.first().copied();
-    one == other
+    found == other
         && a.loc == b.loc
         && first != second
         && offset(b).is_some_and(|(of, by)| {
@@ -595,9 +595,9 @@ fn padded(addresses: &[i64], set: Lanes, bytes: i64) -> Vec<Vec<i64>> {
         return Vec::new();
     };
     let mut row = 0u64;
-    for one in active() {
+    for each in active() {
         for other in active() {
-            let apart = one.abs_diff(other);
+            let apart = each.abs_diff(other);
             if apart.is_multiple_of(BANKS as u64 * 4) {
                 row = gcd(row, apart);
             }

@@ -138,19 +138,19 @@ fn run() {
             totals
                 .slow
                 .push((took, format!("{}: {}", file.display(), item.key.name)));
-            for one in lowered {
-                let function = &one.module.functions[0];
+            for each in lowered {
+                let function = &each.module.functions[0];
                 totals.values += function.values.len();
                 if dump {
-                    println!("{}", lockstep_ir::text::print_module(&one.module));
+                    println!("{}", lockstep_ir::text::print_module(&each.module));
                 }
-                if let Err(errors) = verify_module(&one.module) {
+                if let Err(errors) = verify_module(&each.module) {
                     totals.broken += 1;
                     println!("{}: {}: {}", file.display(), function.name, errors[0]);
                 }
                 let mut unknown = Vec::new();
                 let mut called = Vec::new();
-                for function in &one.module.functions {
+                for function in &each.module.functions {
                     for &block in &function.layout {
                         for &inst in &function.blocks[block].insts {
                             match &function.insts[inst].op {
@@ -173,7 +173,7 @@ fn run() {
                 let failures: Vec<&Problem> = item
                     .problems
                     .iter()
-                    .chain(&one.problems)
+                    .chain(&each.problems)
                     .filter(serious)
                     .collect();
                 let silent = failures.is_empty();
@@ -191,7 +191,7 @@ fn run() {
                     for reason in &unknown {
                         println!("{}: {}: {reason}", file.display(), function.name);
                     }
-                    for problem in item.problems.iter().chain(&one.problems) {
+                    for problem in item.problems.iter().chain(&each.problems) {
                         println!(
                             "{}: {}: {:?}: {}",
                             file.display(),

@@ -158,7 +158,9 @@ impl Convention {
     }
     #[must_use]
     pub fn is_half(&self, argument: usize) -> bool {
-        self.halves.iter().any(|&one| usize::from(one) == argument)
+        self.halves
+            .iter()
+            .any(|&half| usize::from(half) == argument)
     }
 }
 

@@ -468,7 +468,7 @@ fn arguments_are_given_by_name() {
             lanes: expected.len() as u32,
             arguments: arguments
                 .iter()
-                .map(|one| one.parse().expect("an argument"))
+                .map(|argument| argument.parse().expect("an argument"))
                 .collect(),
             ..LaunchDescription::default()
         };

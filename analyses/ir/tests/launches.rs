@@ -209,7 +209,7 @@ fn launches_are_seen_wherever_a_function_stands() {
 fn template_arguments_are_those_of_all_launches() {
     let pair = |text: &str| -> Vec<(String, String)> {
         text.split_whitespace()
-            .filter_map(|one| one.split_once('='))
+            .filter_map(|it| it.split_once('='))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect()
     };

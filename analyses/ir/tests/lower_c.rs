@@ -72,7 +72,7 @@ fn executed(lowered: &Lowered, arguments: &[String], expected: &str) -> (String,
         }
         let bytes = list(text)
             .into_iter()
-            .flat_map(|one| bits(ty, one).to_le_bytes()[..ty.bytes() as usize].to_vec());
+            .flat_map(|it| bits(ty, it).to_le_bytes()[..ty.bytes() as usize].to_vec());
         launch.parameters.push(Argument::Pointer {
             buffer: launch.buffers.len(),
             offset: 0,

@@ -54,8 +54,12 @@ impl Memory {
     /// Maps bytes at an address; whether that could be done.
     pub fn map(&mut self, base: u64, bytes: Vec<u8>, writable: bool) -> bool {
         let length = bytes.len() as u64;
-        let used: u64 = self.regions.iter().map(|one| one.bytes.len() as u64).sum();
-        let at = self.regions.partition_point(|one| one.base <= base);
+        let used: u64 = self
+            .regions
+            .iter()
+            .map(|region| region.bytes.len() as u64)
+            .sum();
+        let at = self.regions.partition_point(|region| region.base <= base);
         let free = self
             .regions
             .get(at)
@@ -79,7 +83,7 @@ impl Memory {
     }
     /// Takes the region away that begins here.
     pub(crate) fn unmap(&mut self, base: u64) {
-        self.regions.retain(|one| one.base != base);
+        self.regions.retain(|region| region.base != base);
         self.last = 0;
     }
 
@@ -94,7 +98,7 @@ impl Memory {
         }
         let index = self
             .regions
-            .partition_point(|one| one.base <= address)
+            .partition_point(|region| region.base <= address)
             .checked_sub(1)?;
         let at = within(&self.regions[index])?;
         self.last = index;

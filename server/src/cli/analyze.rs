@@ -76,14 +76,14 @@ fn text(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
                 branch.line, branch.column, branch.class
             )?;
         }
-        for one in &item.loops {
-            let count = one
+        for each in &item.loops {
+            let count = each
                 .count
                 .map_or(String::new(), |count| format!(", {count} iterations"));
             writeln!(
                 out,
                 "  {:>5}:{:<3} loop, trip count {}{count}",
-                one.line, one.column, one.trip_class
+                each.line, each.column, each.trip_class
             )?;
         }
         for access in &item.accesses {
@@ -109,11 +109,15 @@ fn text(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
         }
         writeln!(out)?;
     }
-    for one in &report.diagnostics {
+    for diagnostic in &report.diagnostics {
         writeln!(
             out,
             "{}:{}: {}: {} [{}]",
-            one.line, one.column, one.tier, one.message, one.code
+            diagnostic.line,
+            diagnostic.column,
+            diagnostic.tier,
+            diagnostic.message,
+            diagnostic.code
         )?;
     }
     Ok(())

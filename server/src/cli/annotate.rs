@@ -72,18 +72,18 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
     if args.costs {
         costs(&mut margins, &db, file, &line_of);
     }
-    for one in diagnostics::diagnostics(&db, file) {
-        let style = match one.level {
+    for diagnostic in diagnostics::diagnostics(&db, file) {
+        let style = match diagnostic.level {
             Level::Error => ERROR,
             Level::Warning => WARNING,
             _ => DIM,
         };
-        let level = views::report::level_name(one.level);
-        let (line, column) = lines.line_column(one.span.start);
+        let level = views::report::level_name(diagnostic.level);
+        let (line, column) = lines.line_column(diagnostic.span.start);
         if let Some(margin) = margins.get_mut(line as usize) {
             let code = line_text(source, lines, line);
             let before = code.get(..column as usize).unwrap_or_default();
-            let text = format!("{level}[{}]: {}", one.code, one.message);
+            let text = format!("{level}[{}]: {}", diagnostic.code, diagnostic.message);
             margin.below.push((style, width(&expanded(before)), text));
         }
     }
@@ -189,16 +189,16 @@ fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl F
                 views::costs::lens(found, of_costs(db, item, at, found).as_ref()),
             );
             let cost = &found.cost;
-            for one in &cost.loops {
+            for each in &cost.loops {
                 note(
-                    line_of(place.start + one.span.start),
-                    format!("loop {}", views::costs::loop_label(one)),
+                    line_of(place.start + each.span.start),
+                    format!("loop {}", views::costs::loop_label(each)),
                 );
             }
-            for (line, one) in by_line(cost, lines, place.start) {
-                if one.total.cycles >= 0.5 {
-                    let share = 100.0 * one.total.cycles / cost.total.cycles.max(1.0);
-                    let text = format!("{}, {share:.0} %", views::costs::line_label(&one));
+            for (line, each) in by_line(cost, lines, place.start) {
+                if each.total.cycles >= 0.5 {
+                    let share = 100.0 * each.total.cycles / cost.total.cycles.max(1.0);
+                    let text = format!("{}, {share:.0} %", views::costs::line_label(&each));
                     note(line as usize, text);
                 }
             }
@@ -225,8 +225,8 @@ fn notes_of(
     let summary = shown
         .summaries
         .iter()
-        .find(|one| one.span == part.function.name_span.shifted(start))
-        .map_or_else(String::new, |one| format!(": {}", one.title));
+        .find(|summary| summary.span == part.function.name_span.shifted(start))
+        .map_or_else(String::new, |it| format!(": {}", it.title));
     if let Some(margin) = margins.get_mut(line_of(start + part.function.name_span.start)) {
         margin.notes.push((
             DIM,
@@ -283,16 +283,16 @@ fn notes_of(
             margin.notes.push((DIVERGENT, text::branch_note(branch)));
         }
     }
-    for one in &rows.loops {
-        if let Some(margin) = margins.get_mut(line_of(start + one.loc.span.start)) {
-            let style = if one.trip > Class::Uniform {
+    for each in &rows.loops {
+        if let Some(margin) = margins.get_mut(line_of(start + each.loc.span.start)) {
+            let style = if each.trip > Class::Uniform {
                 DIVERGENT
             } else {
                 UNIFORM
             };
-            margin.worst = margin.worst.max(Some(one.trip));
-            if shown.all || one.trip > Class::Uniform {
-                margin.notes.push((style, text::loop_short(one)));
+            margin.worst = margin.worst.max(Some(each.trip));
+            if shown.all || each.trip > Class::Uniform {
+                margin.notes.push((style, text::loop_short(each)));
             }
         }
     }

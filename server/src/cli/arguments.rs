@@ -315,8 +315,8 @@ pub(super) enum AllocatorArg {
 }
 
 impl From<AllocatorArg> for Allocator {
-    fn from(one: AllocatorArg) -> Allocator {
-        match one {
+    fn from(arg: AllocatorArg) -> Allocator {
+        match arg {
             AllocatorArg::Linear => Allocator::Linear,
             AllocatorArg::Divra => Allocator::Divergence,
             AllocatorArg::Affra => Allocator::Affine,

@@ -121,10 +121,10 @@ fn summary(blocks: &[Rebundled], line: &dyn Fn(u32) -> u32, verbose: bool, took:
     let (mut before, mut after) = (Measure::default(), Measure::default());
     let mut rewritten = 0;
     for block in blocks {
-        let add = |sum: &mut Measure, one: &Measure| {
-            sum.cycles += one.cycles;
-            sum.nops += one.nops;
-            sum.bundles += one.bundles;
+        let add = |sum: &mut Measure, measure: &Measure| {
+            sum.cycles += measure.cycles;
+            sum.nops += measure.nops;
+            sum.bundles += measure.bundles;
         };
         let place = format!("{}-{}", line(block.span.start), line(block.span.end));
         match &block.outcome {

@@ -53,26 +53,29 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
     let streamed = args.write_baseline.is_none();
     each(&files, args, &accepted, |result| {
         progress.inc(1);
-        let one = match result {
-            Ok(one) => one,
+        let it = match result {
+            Ok(found) => found,
             Err(error) => {
                 progress.suspend(|| eprintln!("lockstep: {error}"));
                 unusable = true;
                 return Ok(());
             }
         };
-        denies |= one.diagnostics.iter().any(|one| denied(one, &args.deny));
+        denies |= it
+            .diagnostics
+            .iter()
+            .any(|diagnostic| denied(diagnostic, &args.deny));
         let printed = progress.suspend(|| {
             match args.format {
-                CheckFormat::Text if streamed => text(&mut out, &one, args, &mut tally)?,
-                CheckFormat::Github if streamed => github(&mut out, &one)?,
+                CheckFormat::Text if streamed => text(&mut out, &it, args, &mut tally)?,
+                CheckFormat::Github if streamed => github(&mut out, &it)?,
                 _ => return Ok(false),
             }
             out.flush()?;
             Ok::<bool, CliError>(true)
         })?;
         if !printed {
-            found.push(one);
+            found.push(it);
         }
         Ok(())
     })?;
@@ -80,7 +83,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
     if let Some(path) = &args.write_baseline {
         let entries: Vec<_> = found
             .iter()
-            .flat_map(|one| one.entries.iter().cloned())
+            .flat_map(|it| it.entries.iter().cloned())
             .collect();
         eprintln!(
             "{} findings are accepted in {}",
@@ -122,7 +125,7 @@ fn each(
             };
             // A database a file: memory stays that of the largest, and of what they include.
             let mut db = Database::sharing(&shared);
-            let one = input::open(&mut db, path, &args.analysis).map(|file| {
+            let found = input::open(&mut db, path, &args.analysis).map(|file| {
                 input::warm(&mut db, file);
                 if let Some(tool) = &tool {
                     input::assemble(&mut db, file, tool);
@@ -135,7 +138,7 @@ fn each(
                     args.write_baseline.is_some(),
                 )
             });
-            if results.send((number, one)).is_err() {
+            if results.send((number, found)).is_err() {
                 return;
             }
         }
@@ -150,17 +153,17 @@ fn each(
         drop(results);
         let mut waiting = BTreeMap::new();
         for wanted in 0..files.len() {
-            let one = loop {
-                if let Some(one) = waiting.remove(&wanted) {
-                    break one;
+            let found = loop {
+                if let Some(found) = waiting.remove(&wanted) {
+                    break found;
                 }
                 match received.recv() {
-                    Ok((number, one)) => drop(waiting.insert(number, one)),
+                    Ok((number, found)) => drop(waiting.insert(number, found)),
                     // Every worker is gone; a scope passes on what ended them.
                     Err(_) => return Ok(()),
                 }
             };
-            if let Err(error) = take(one) {
+            if let Err(error) = take(found) {
                 stop.store(true, Ordering::Relaxed);
                 return Err(error);
             }
@@ -173,23 +176,24 @@ fn each(
 fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String], keeps: bool) -> Found {
     let source = program::text(file.source(db));
     let lines = db::line_index(db, file);
-    let fingerprint = |one: &Diagnostic| diagnostics::fingerprint(one, source, lines);
-    let entry =
-        |one: &Diagnostic| crate::views::actions::baseline_entry(db, file, one, &fingerprint(one));
+    let fingerprint = |diagnostic: &Diagnostic| diagnostics::fingerprint(diagnostic, source, lines);
+    let entry = |diagnostic: &Diagnostic| {
+        crate::views::actions::baseline_entry(db, file, diagnostic, &fingerprint(diagnostic))
+    };
     let each = match keeps {
         true => diagnostics::each_finding(db, file),
         false => Vec::new(),
     };
     let entries = each.iter().map(entry).collect();
-    let shown = diagnostics::diagnostics_but(db, file, &|one| {
-        accepted.binary_search(&fingerprint(one)).is_ok()
+    let shown = diagnostics::diagnostics_but(db, file, &|it| {
+        accepted.binary_search(&fingerprint(it)).is_ok()
     });
     let rows = shown
         .iter()
-        .map(|one| diagnostic_row(db, file, one))
+        .map(|it| diagnostic_row(db, file, it))
         .collect();
-    let line = |one: &Diagnostic| {
-        let (line, _) = line_column(source, lines, one.span.start);
+    let line = |diagnostic: &Diagnostic| {
+        let (line, _) = line_column(source, lines, diagnostic.span.start);
         crate::documents::line_beginning(source, lines, line - 1).to_owned()
     };
     let lines = shown.iter().map(line).collect();
@@ -203,14 +207,14 @@ fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String], keep
 }
 
 /// Errors always count, milder findings if they are denied.
-fn denied(one: &Diagnostic, deny: &[String]) -> bool {
-    one.level == Level::Error
+fn denied(diagnostic: &Diagnostic, deny: &[String]) -> bool {
+    diagnostic.level == Level::Error
         || deny.iter().any(|code| match code.as_str() {
-            "all" => one.finding.is_some(),
-            "warning" => one.level == Level::Warning,
-            "information" => one.level >= Level::Information,
-            "hint" => one.level >= Level::Hint,
-            code => code == one.code,
+            "all" => diagnostic.finding.is_some(),
+            "warning" => diagnostic.level == Level::Warning,
+            "information" => diagnostic.level >= Level::Information,
+            "hint" => diagnostic.level >= Level::Hint,
+            code => code == diagnostic.code,
         })
 }
 
@@ -298,15 +302,19 @@ struct Tally {
 
 fn text(
     out: &mut impl Write,
-    one: &Found,
+    found: &Found,
     args: &CheckArgs,
     tally: &mut Tally,
 ) -> std::io::Result<()> {
     const BOLD: Style = Style::new().bold();
     const DIM: Style = Style::new().dimmed();
     tally.files += 1;
-    let path = one.path.display();
-    for (diagnostic, (row, line)) in one.diagnostics.iter().zip(one.rows.iter().zip(&one.lines)) {
+    let path = found.path.display();
+    for (diagnostic, (row, line)) in found
+        .diagnostics
+        .iter()
+        .zip(found.rows.iter().zip(&found.lines))
+    {
         let note = diagnostic.finding.is_none()
             && !matches!(diagnostic.level, Level::Error | Level::Warning);
         if note {
@@ -391,27 +399,27 @@ fn summary(out: &mut impl Write, tally: &Tally, args: &CheckArgs) -> std::io::Re
 fn as_json(out: &mut impl Write, found: &[Found]) -> Result<(), CliError> {
     let files: Vec<_> = found
         .iter()
-        .map(|one| json!({ "file": one.path.display().to_string(), "diagnostics": one.rows }))
+        .map(|it| json!({ "file": it.path.display().to_string(), "diagnostics": it.rows }))
         .collect();
     serde_json::to_writer_pretty(&mut *out, &json!({ "version": 1, "files": files }))?;
     writeln!(out)?;
     Ok(())
 }
 
-fn github(out: &mut impl Write, one: &Found) -> std::io::Result<()> {
+fn github(out: &mut impl Write, found: &Found) -> std::io::Result<()> {
     // Line ends and percent signs end or change a workflow command.
     let escaped = |text: &str| {
         text.replace('%', "%25")
             .replace('\r', "%0D")
             .replace('\n', "%0A")
     };
-    for row in &one.rows {
+    for row in &found.rows {
         let kind = match row.tier {
             "error" => "error",
             "warning" => "warning",
             _ => "notice",
         };
-        let path = escaped(&one.path.display().to_string())
+        let path = escaped(&found.path.display().to_string())
             .replace(',', "%2C")
             .replace(':', "%3A");
         writeln!(
@@ -467,8 +475,8 @@ fn sarif(out: &mut impl Write, found: &[Found]) -> Result<(), CliError> {
         })
         .collect();
     let mut results = Vec::new();
-    for one in found {
-        for (row, diagnostic) in one.rows.iter().zip(&one.diagnostics) {
+    for each in found {
+        for (row, diagnostic) in each.rows.iter().zip(&each.diagnostics) {
             let level = match diagnostic.level {
                 Level::Error => ResultLevel::Error,
                 Level::Warning => ResultLevel::Warning,
@@ -478,7 +486,7 @@ fn sarif(out: &mut impl Write, found: &[Found]) -> Result<(), CliError> {
                 .related
                 .iter()
                 .filter_map(|step| {
-                    let path = step.file.as_ref().map_or(one.path.clone(), PathBuf::from);
+                    let path = step.file.as_ref().map_or(each.path.clone(), PathBuf::from);
                     let mut at = location(&path, step.line?, step.column?);
                     at.message = Some(message(&step.text));
                     Some(at)
@@ -488,7 +496,7 @@ fn sarif(out: &mut impl Write, found: &[Found]) -> Result<(), CliError> {
                 .rule_id(row.code.clone())
                 .level(level)
                 .message(message(&row.message))
-                .locations(vec![location(&one.path, row.line, row.column)])
+                .locations(vec![location(&each.path, row.line, row.column)])
                 .related_locations(related)
                 .build();
             results.push(result);

@@ -88,8 +88,8 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
                     for branch in &part.facts.branches {
                         writeln!(out, "  {branch:?}")?;
                     }
-                    for one in &part.facts.loops {
-                        writeln!(out, "  {one:?}")?;
+                    for each in &part.facts.loops {
+                        writeln!(out, "  {each:?}")?;
                     }
                     for access in &part.facts.accesses {
                         writeln!(out, "  {access:?}")?;

@@ -23,7 +23,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         return super::emit_sets::emit(args, table);
     }
     let named = args.analysis.target.as_deref().map(full);
-    if let Some(target) = named.as_deref().filter(|one| !input::is_processor(one)) {
+    if let Some(target) = named.as_deref().filter(|it| !input::is_processor(it)) {
         return Err(nothing(target));
     }
     let mut db = Database::default();
@@ -93,7 +93,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     let mut unsound = 0;
     for function in &emitted.functions {
         let reasons = function.loops.iter().flat_map(|report| &report.reasons);
-        for reason in reasons.filter(|one| matches!(one, Reason::Unsound(_))) {
+        for reason in reasons.filter(|reason| matches!(reason, Reason::Unsound(_))) {
             let (file, name) = (args.file.display(), &function.name);
             eprintln!("{file}: a loop of `{name}` is not pipelined: {reason}");
             unsound += 1;
@@ -244,7 +244,7 @@ pub(super) fn told(
                 .functions
                 .iter()
                 .find_map(|function| place(db, file, *item, function, reason.loc));
-            let name = module.functions.first().map_or("", |one| one.name.as_str());
+            let name = module.functions.first().map_or("", |it| it.name.as_str());
             let what = match is_variable(module) {
                 true => "data",
                 false => "code",
@@ -289,7 +289,7 @@ pub(super) fn broken(
 ) -> bool {
     let mut found: Vec<(u32, u32, String)> = Vec::new();
     for (place, item) in program::own_items(db, file) {
-        let wanted = args.item.is_none() || chosen.iter().any(|(one, _)| *one == item);
+        let wanted = args.item.is_none() || chosen.iter().any(|(it, _)| *it == item);
         if !wanted || place.file != FileId::MAIN {
             continue;
         }
@@ -335,7 +335,7 @@ pub(super) fn chosen<'db>(
             module
                 .functions
                 .first()
-                .is_some_and(|one| !one.layout.is_empty())
+                .is_some_and(|function| !function.layout.is_empty())
         })
         .collect()
 }

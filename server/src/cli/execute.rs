@@ -104,8 +104,8 @@ fn trace(db: &Database, file: File, args: &RunArgs) -> Result<u8, CliError> {
         if name == "memory" {
             let cells = value.strip_prefix("i64:").unwrap_or(value);
             let cells = cells.trim_start_matches('[').trim_end_matches(']');
-            let cells = cells.split(',').filter(|one| !one.trim().is_empty());
-            let cells: Result<Vec<i64>, _> = cells.map(|one| one.trim().parse()).collect();
+            let cells = cells.split(',').filter(|it| !it.trim().is_empty());
+            let cells: Result<Vec<i64>, _> = cells.map(|cell| cell.trim().parse()).collect();
             setting.memory = cells.map_err(|_| wrong())?;
         } else {
             let value = value.trim().parse().map_err(|_| wrong())?;
@@ -115,21 +115,21 @@ fn trace(db: &Database, file: File, args: &RunArgs) -> Result<u8, CliError> {
     let run = micro_simd::run(&parsed, &setting);
     let mut out = std::io::stdout().lock();
     let written = |at: u32| {
-        let one = parsed.instructions.get(at as usize)?;
-        let label = one.labels.first().map_or("", |label| label.text.as_str());
-        let text = text.get(one.span.start as usize..one.span.end as usize)?;
+        let found = parsed.instructions.get(at as usize)?;
+        let label = found.labels.first().map_or("", |label| label.text.as_str());
+        let text = text.get(found.span.start as usize..found.span.end as usize)?;
         Some(format!("{label:<4} {text}"))
     };
     let widest = (0..parsed.instructions.len() as u32)
         .filter_map(written)
-        .map(|one| one.chars().count())
+        .map(|it| it.chars().count())
         .max()
         .unwrap_or(0);
-    let elements: String = (0..args.lanes).map(|one| format!(" {one:>2}")).collect();
+    let elements: String = (0..args.lanes).map(|it| format!(" {it:>2}")).collect();
     writeln!(out, "cycle  {:<widest$} {elements}", "instruction")?;
     for cycle in &run.trace {
         let active: String = (0..args.lanes)
-            .map(|one| match cycle.active.contains(&one) {
+            .map(|it| match cycle.active.contains(&it) {
                 true => "  ✓",
                 false => "  ·",
             })
@@ -168,7 +168,10 @@ fn name_buffers(function: &Function, launched: &[Argument], outcome: &mut Outcom
     for after in &mut outcome.buffers {
         if after.element.is_none()
             && let Some(name) = &after.name
-            && let Some(variable) = function.variables.values().find(|one| one.name == *name)
+            && let Some(variable) = function
+                .variables
+                .values()
+                .find(|value| value.name == *name)
         {
             after.element = element(&variable.type_text);
         }
@@ -219,7 +222,7 @@ fn vain(function: &Function, item: &str, name: &str, why: Untaken) -> String {
     let parameters: Vec<&str> = function
         .parameters
         .iter()
-        .map(|one| one.name.as_str())
+        .map(|parameter| parameter.name.as_str())
         .collect();
     let reason = match why {
         Untaken::NoSuchName => format!(
@@ -254,15 +257,18 @@ fn vain(function: &Function, item: &str, name: &str, why: Untaken) -> String {
 
 /// The parameters that no argument is for.
 fn left_open(function: &Function, arguments: &[DescribedArgument]) -> String {
-    let by_position = arguments.iter().filter(|one| one.name.is_none()).count();
-    let open = function.parameters.iter().enumerate().filter(|(at, one)| {
+    let by_position = arguments
+        .iter()
+        .filter(|argument| argument.name.is_none())
+        .count();
+    let open = function.parameters.iter().enumerate().filter(|(at, it)| {
         *at >= by_position
-            && !one.values.is_empty()
+            && !it.values.is_empty()
             && !arguments
                 .iter()
-                .any(|given| given.name.as_ref() == Some(&one.name))
+                .any(|given| given.name.as_ref() == Some(&it.name))
     });
-    let names: Vec<&str> = open.map(|(_, one)| one.name.as_str()).collect();
+    let names: Vec<&str> = open.map(|(_, it)| it.name.as_str()).collect();
     names.join(", ")
 }
 

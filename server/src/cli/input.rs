@@ -361,7 +361,7 @@ pub(super) fn assemble(db: &mut Database, file: File, tool: &Path) {
     let mut all = Figures::default();
     for job in figures::wanted(db, file) {
         match ptxas::figures(tool, &job, &|| false) {
-            Ok(found) => all.extend(found.into_iter().map(|(key, one)| (key, Some(one)))),
+            Ok(found) => all.extend(found.into_iter().map(|(key, it)| (key, Some(it)))),
             Err(error) => {
                 let names: Vec<&str> = job.entries.iter().map(|entry| entry.0.as_str()).collect();
                 eprintln!(

@@ -125,12 +125,12 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
     let units: Vec<Value> = report
         .res_mii
         .iter()
-        .map(|one| {
+        .map(|it| {
             json!({
-                "unit": one.unit,
-                "operations": one.wanted,
-                "units": one.units,
-                "cycles": one.cycles,
+                "unit": it.unit,
+                "operations": it.wanted,
+                "units": it.units,
+                "cycles": it.cycles,
             })
         })
         .collect();
@@ -164,12 +164,12 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         each.collect()
     };
     let (reasons, overcome) = (told(&row.reasons), told(&row.overcome));
-    let epilogue = report.epilogue.map(|one| {
+    let epilogue = report.epilogue.map(|it| {
         json!({
-            "operations": one.operations,
-            "bundles": one.bundles,
-            "cycles": one.cycles,
-            "kernel_cycles": one.rounds,
+            "operations": it.operations,
+            "bundles": it.bundles,
+            "cycles": it.cycles,
+            "kernel_cycles": it.rounds,
         })
     });
     json!({
@@ -200,7 +200,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "ways": ways,
         "sums": report.sums,
         "load_pairs": report.loads.pairs,
-        "prefetched": report.prefetched.map(|one| json!({ "streams": one.streams, "ahead": one.ahead })),
+        "prefetched": report.prefetched.map(|it| json!({ "streams": it.streams, "ahead": it.ahead })),
         "forwarded_loads": report.loads.forwarded,
         "epilogue": epilogue,
         "units": units,

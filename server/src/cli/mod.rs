@@ -209,9 +209,12 @@ fn execute(command: Command) -> Result<u8, CliError> {
 /// `serve` and a bare `--stdio` start the server whatever else an editor appends.
 fn is_server(arguments: &[OsString]) -> bool {
     let first = arguments.get(1).and_then(|first| first.to_str());
-    let asks_for_help = arguments
-        .iter()
-        .any(|one| matches!(one.to_str(), Some("--help" | "-h" | "--version" | "-V")));
+    let asks_for_help = arguments.iter().any(|argument| {
+        matches!(
+            argument.to_str(),
+            Some("--help" | "-h" | "--version" | "-V")
+        )
+    });
     !asks_for_help
         && (first == Some("serve")
             || (first.is_some_and(|first| first.starts_with("--"))

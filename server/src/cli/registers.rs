@@ -46,8 +46,8 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
                 .iter()
                 .map(|row| {
                     let mut kernel = json_of(row, args.budget);
-                    if let Some(one) = spills.iter().find(|one| one.name == row.name) {
-                        add(&mut kernel, one);
+                    if let Some(spill) = spills.iter().find(|spill| spill.name == row.name) {
+                        add(&mut kernel, spill);
                     }
                     kernel
                 })
@@ -65,8 +65,8 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
                 let (line, column) = line_column(text, db::line_index(&db, file), row.head.start);
                 write!(out, "{path}:{line}:{column}: ")?;
                 write!(out, "{}", report(row, args.budget))?;
-                if let Some(one) = spills.iter().find(|one| one.name == row.name) {
-                    told(&mut out, one)?;
+                if let Some(spill) = spills.iter().find(|spill| spill.name == row.name) {
+                    told(&mut out, spill)?;
                 }
             }
         }
@@ -94,8 +94,8 @@ fn fitted_by(
 }
 
 /// `constant`, `recompute`, ...
-pub(super) const fn home(one: Home) -> &'static str {
-    match one {
+pub(super) const fn home(home: Home) -> &'static str {
+    match home {
         Home::Constant(_) => "constant",
         Home::Known(..) | Home::Again(_) => "recompute",
         Home::Reload => "reload",
@@ -106,15 +106,15 @@ pub(super) const fn home(one: Home) -> &'static str {
     }
 }
 
-fn add(kernel: &mut Value, one: &Fitted) {
-    match &one.made {
+fn add(kernel: &mut Value, fitted: &Fitted) {
+    match &fitted.made {
         Ok(made) => {
-            let spills = made.spilled.iter().map(|one| {
+            let spills = made.spilled.iter().map(|it| {
                 json!({
-                    "name": one.name.as_str(),
-                    "kind": home(one.home),
-                    "loads": one.loads,
-                    "stores": one.stores,
+                    "name": it.name.as_str(),
+                    "kind": home(it.home),
+                    "loads": it.loads,
+                    "stores": it.stores,
                 })
             });
             kernel["spills"] = spills.collect();
@@ -125,8 +125,8 @@ fn add(kernel: &mut Value, one: &Fitted) {
     }
 }
 
-fn told(out: &mut impl Write, one: &Fitted) -> std::io::Result<()> {
-    let made = match &one.made {
+fn told(out: &mut impl Write, fitted: &Fitted) -> std::io::Result<()> {
+    let made = match &fitted.made {
         Ok(made) => made,
         Err(refusal) => return writeln!(out, "  not allocated: {refusal}"),
     };
@@ -140,21 +140,21 @@ fn told(out: &mut impl Write, one: &Fitted) -> std::io::Result<()> {
         made.shared_bytes,
         made.local_bytes
     )?;
-    for one in &made.spilled {
+    for each in &made.spilled {
         writeln!(
             out,
             "    {:12}  {:17}  {} loads, {} stores",
-            one.name,
-            home(one.home),
-            one.loads,
-            one.stores
+            each.name,
+            home(each.home),
+            each.loads,
+            each.stores
         )?;
     }
     Ok(())
 }
 
-const fn kind(one: Remedy) -> &'static str {
-    match one {
+const fn kind(remedy: Remedy) -> &'static str {
+    match remedy {
         Remedy::Recompute { .. } => "recompute",
         Remedy::ScalarRegister => "scalar-register",
         Remedy::Reload => "reload",
@@ -166,21 +166,21 @@ const fn kind(one: Remedy) -> &'static str {
     }
 }
 
-fn entry(one: &Entry) -> Value {
-    let operations = match one.remedy {
+fn entry(entry: &Entry) -> Value {
+    let operations = match entry.remedy {
         Remedy::Recompute { operations } => Some(operations),
         _ => None,
     };
     json!({
-        "name": one.name,
-        "registers": one.registers,
-        "class": class_name(one.class),
-        "line": one.defined,
-        "last_use": one.last_read,
-        "next_iteration": one.next_iteration,
-        "reads": one.reads,
-        "reads_in_loops": one.reads_in_loops,
-        "remedy": kind(one.remedy),
+        "name": entry.name,
+        "registers": entry.registers,
+        "class": class_name(entry.class),
+        "line": entry.defined,
+        "last_use": entry.last_read,
+        "next_iteration": entry.next_iteration,
+        "reads": entry.reads,
+        "reads_in_loops": entry.reads_in_loops,
+        "remedy": kind(entry.remedy),
         "operations": operations,
     })
 }

@@ -200,7 +200,7 @@ fn spills(db: &Database, file: File, values: &[Spilled]) -> Vec<Value> {
     each.collect()
 }
 
-/// What keeps some registers from a value, as data.
+/// The obstacles between some registers and a value, as data.
 fn obstacle(db: &Database, file: File, kept: &Kept) -> Value {
     let line = |span: Option<Span>| span.map(|span| place(db, file, span).0);
     let registers: Vec<String> = kept.registers.iter().map(Reg::to_string).collect();

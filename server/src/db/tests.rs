@@ -75,7 +75,7 @@ fn names(counts: &[(String, usize)]) -> Vec<&str> {
 fn count(counts: &[(String, usize)], name: &str) -> usize {
     counts
         .iter()
-        .find(|(one, _)| one == name)
+        .find(|(it, _)| it == name)
         .map_or(0, |(_, count)| *count)
 }
 

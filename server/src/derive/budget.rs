@@ -81,11 +81,11 @@ pub fn budget(
         (None, None) => [group(), configured]
             .into_iter()
             .flatten()
-            .min_by_key(|one| one.registers),
+            .min_by_key(|it| it.registers),
     };
     Some(
         chosen
-            .filter(|one| one.registers < most.registers)
+            .filter(|it| it.registers < most.registers)
             .unwrap_or(most),
     )
 }

@@ -49,26 +49,26 @@ pub fn hot_line(
     if all.len() < FEW_LINES || cost.rays > 0 {
         return None;
     }
-    let cycles = |one: &PlaceCost| one.total.cycles;
+    let cycles = |cost: &PlaceCost| cost.total.cycles;
     let alike = |own: f64| {
         let near = |other: &&PlaceCost| (cycles(other) - own).abs() <= 0.25 * own;
         all.values().filter(near).count()
     };
-    let hidden = all.iter().filter(|(line, one)| {
-        let share = cycles(one) / cost.total.cycles.max(1.0);
+    let hidden = all.iter().filter(|(line, it)| {
+        let share = cycles(it) / cost.total.cycles.max(1.0);
         // A load, a store, sums and products show what they cost; calls, doubles and functions do not.
-        let is_hidden = called(**line, one)
-            || matches!(one.total.limit().0, Unit::Double)
-            || one.total.busy(Unit::Special) >= FUNCTIONS * cycles(one);
+        let is_hidden = called(**line, it)
+            || matches!(it.total.limit().0, Unit::Double)
+            || it.total.busy(Unit::Special) >= FUNCTIONS * cycles(it);
         is_hidden
             && (HOT_SHARE..WHOLE).contains(&share)
-            && cycles(one) >= DEAR
-            && !guessed(one)
-            && alike(cycles(one)) < ALIKE
+            && cycles(it) >= DEAR
+            && !guessed(it)
+            && alike(cycles(it)) < ALIKE
     });
     hidden
         .max_by(|a, b| cycles(a.1).total_cmp(&cycles(b.1)).then(b.0.cmp(a.0)))
-        .map(|(line, one)| (*line, *one))
+        .map(|(line, it)| (*line, *it))
 }
 
 /// Returns true if most of a line's cycles are those of calls.

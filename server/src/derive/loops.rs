@@ -253,13 +253,13 @@ pub fn item_loops(db: &dyn Db, item: Item<'_>) -> Option<ItemLoops> {
     });
     let rows = rows.collect();
     let refused = found.refused.iter();
-    let refused = refused.map(|one| (placed(one.loc), one.reason.clone()));
+    let refused = refused.map(|it| (placed(it.loc), it.reason.clone()));
     let own = function.loops.iter();
-    let own = own.filter(|one| one.loc.site == Site(0));
-    let words = own.filter_map(|one| {
-        let word = one.pipeline.clone()?;
+    let own = own.filter(|it| it.loc.site == Site(0));
+    let words = own.filter_map(|it| {
+        let word = it.pipeline.clone()?;
         let unknown = Asked::of(&word).is_none();
-        unknown.then(|| (placed(one.loc), word))
+        unknown.then(|| (placed(it.loc), word))
     });
     Some(ItemLoops {
         function: function.name.clone(),

@@ -86,17 +86,17 @@ fn loop_at<'f>(
         function
             .loops
             .iter()
-            .filter(|one| one.loc.site == ir::Site(0))
+            .filter(|it| it.loc.site == ir::Site(0))
     };
-    let inside = || own().find(|one| one.loc.span.contains(at));
+    let inside = || own().find(|it| it.loc.span.contains(at));
     let beside = || {
         own()
-            .filter(|one| on_line(one.loc.span.start))
-            .min_by_key(|one| one.loc.span.start)
+            .filter(|it| on_line(it.loc.span.start))
+            .min_by_key(|it| it.loc.span.start)
     };
     let before = || {
-        let before = own().filter(|one| one.loc.span.start <= at);
-        before.max_by_key(|one| one.loc.span.start)
+        let before = own().filter(|it| it.loc.span.start <= at);
+        before.max_by_key(|it| it.loc.span.start)
     };
     inside().or_else(beside).or_else(before)
 }
@@ -132,7 +132,7 @@ fn thread(db: &dyn Db, file: File, item: Item<'_>, chosen: &SourceLoop) -> Optio
     let function = lowered.module.functions.first()?;
     let charges = db::charges(db, settings);
     let cost = estimate(function, facts, charges, None);
-    let own = cost.loops.iter().find(|one| one.span == chosen.loc.span);
+    let own = cost.loops.iter().find(|it| it.span == chosen.loc.span);
     let target = Target {
         sm: super::code::architecture(db, file),
         ..Target::default()
@@ -144,8 +144,8 @@ fn thread(db: &dyn Db, file: File, item: Item<'_>, chosen: &SourceLoop) -> Optio
     }
     Some(OnThread {
         machine: charges.name.clone(),
-        cycles: own.map(|one| one.iteration.cycles),
-        unit: own.map_or("", |one| one.iteration.limit().0.name()),
+        cycles: own.map(|it| it.iteration.cycles),
+        unit: own.map_or("", |it| it.iteration.limit().0.name()),
         code: ptx::generate(&plain, &target).map(|code| code.text),
     })
 }

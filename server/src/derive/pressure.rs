@@ -104,7 +104,9 @@ fn row(db: &dyn Db, file: File, item: Item<'_>, part: &Part<'_>) -> Option<Row> 
     }
     let place = here.outer(pressure.loc);
     let variables = here.entries(part, pressure);
-    let uniform = variables.iter().filter(|one| one.class == Class::Uniform);
+    let uniform = variables
+        .iter()
+        .filter(|variable| variable.class == Class::Uniform);
     Some(Row {
         name: function.name.clone(),
         kind: function.kind,
@@ -117,7 +119,7 @@ fn row(db: &dyn Db, file: File, item: Item<'_>, part: &Part<'_>) -> Option<Row> 
         place,
         fit: known.fit,
         budget: known.budget,
-        uniform: uniform.map(|one| one.registers).sum(),
+        uniform: uniform.map(|it| it.registers).sum(),
         variables,
         lines,
     })
@@ -204,27 +206,27 @@ impl<'a> Places<'a> {
             registers::live_variables(self.db, self.file, self.function, part.facts, pressure)
                 .unwrap_or_default();
         let peak = self.outer(pressure.loc).map(|span| self.line(span));
-        found.iter().map(|one| self.entry(one, peak)).collect()
+        found.iter().map(|it| self.entry(it, peak)).collect()
     }
-    fn entry(&self, one: &LiveVariable, peak: Option<u32>) -> Entry {
-        let defined = self.own(one.defined);
-        let reads = one.reads.iter().filter_map(|&loc| self.outer(loc));
+    fn entry(&self, item: &LiveVariable, peak: Option<u32>) -> Entry {
+        let defined = self.own(item.defined);
+        let reads = item.reads.iter().filter_map(|&loc| self.outer(loc));
         let last_read = reads.max_by_key(|span| span.start);
         let line = |span: Option<Span>| span.map(|span| self.line(span));
-        let name = match one.variable {
+        let name = match item.variable {
             Some(variable) => self.function.variables[variable].name.to_string(),
-            None => self.expression(defined.or_else(|| self.outer(one.defined))),
+            None => self.expression(defined.or_else(|| self.outer(item.defined))),
         };
         Entry {
             name,
-            registers: one.registers,
-            class: one.class,
-            defined: line(defined.or_else(|| self.outer(one.defined))),
+            registers: item.registers,
+            class: item.class,
+            defined: line(defined.or_else(|| self.outer(item.defined))),
             last_read: line(last_read),
             next_iteration: line(last_read) < peak,
-            reads: one.reads.len() as u32,
-            reads_in_loops: one.reads_in_loops,
-            remedy: one.remedy,
+            reads: item.reads.len() as u32,
+            reads_in_loops: item.reads_in_loops,
+            remedy: item.remedy,
         }
     }
     /// The expression that a temporary stands for.
@@ -250,22 +252,22 @@ pub fn cheapest(row: &Row, budget: u32) -> Option<Vec<&Entry>> {
     let mut all: Vec<&Entry> = row
         .variables
         .iter()
-        .filter(|one| one.remedy != Remedy::Needed)
+        .filter(|variable| variable.remedy != Remedy::Needed)
         .collect();
-    all.sort_by_key(|one| {
+    all.sort_by_key(|it| {
         (
-            one.remedy,
-            one.reads_in_loops.div_ceil(one.registers.max(1)),
-            one.reads.div_ceil(one.registers.max(1)),
+            it.remedy,
+            it.reads_in_loops.div_ceil(it.registers.max(1)),
+            it.reads.div_ceil(it.registers.max(1)),
         )
     });
     let mut out = Vec::new();
-    for one in all {
+    for each in all {
         if over == 0 {
             break;
         }
-        over = over.saturating_sub(one.registers);
-        out.push(one);
+        over = over.saturating_sub(each.registers);
+        out.push(each);
     }
     (over == 0).then_some(out)
 }

@@ -187,40 +187,40 @@ fn spills(row: &RegisterRow, known: &Registers, budget: Budget) -> Option<Regist
 /// The variables that are cheapest to be without, until so many registers are free, and whether they are.
 fn cheapest(row: &RegisterRow, over: u32) -> (Vec<LiveRow>, bool) {
     let able = row.variables.iter();
-    let mut able: Vec<&LiveRow> = able.filter(|one| one.remedy != Remedy::Needed).collect();
-    able.sort_by_key(|one| {
-        let share = one.registers.max(1);
+    let mut able: Vec<&LiveRow> = able.filter(|it| it.remedy != Remedy::Needed).collect();
+    able.sort_by_key(|it| {
+        let share = it.registers.max(1);
         (
-            one.remedy,
-            one.reads_in_loops.div_ceil(share),
-            one.reads.div_ceil(share),
+            it.remedy,
+            it.reads_in_loops.div_ceil(share),
+            it.reads.div_ceil(share),
         )
     });
     let mut freed = 0;
-    let chosen = able.into_iter().take_while(|one| {
+    let chosen = able.into_iter().take_while(|it| {
         let wanted = freed < over;
-        freed += one.registers;
+        freed += it.registers;
         wanted
     });
     let chosen: Vec<LiveRow> = chosen.cloned().collect();
-    let freed: u32 = chosen.iter().map(|one| one.registers).sum();
+    let freed: u32 = chosen.iter().map(|it| it.registers).sum();
     (chosen, freed >= over)
 }
 
 /// One operation, or one load from where nothing changes, gives the value again.
-const fn is_cheap(one: &LiveRow) -> bool {
+const fn is_cheap(row: &LiveRow) -> bool {
     matches!(
-        one.remedy,
+        row.remedy,
         Remedy::Recompute { operations: 1 } | Remedy::Reload
     )
 }
 
 fn cheap(row: &RegisterRow, known: &Registers, budget: Budget) -> Option<RegisterFinding> {
     let named = row.variables.iter();
-    let named = named.filter(|one| is_cheap(one) && one.name.is_some() && one.defined.is_some());
+    let named = named.filter(|it| is_cheap(it) && it.name.is_some() && it.defined.is_some());
     let variables: Vec<LiveRow> = named.cloned().collect();
     let place = variables.first()?.defined?;
-    let freed: u32 = variables.iter().map(|one| one.registers).sum();
+    let freed: u32 = variables.iter().map(|variable| variable.registers).sum();
     let over = known.over();
     // Of what goes a small part of the way nobody has anything.
     if freed * PART < over {
@@ -248,23 +248,26 @@ fn in_loops(
     let fitted = fitted(db, file, Some(&row.name), words, Allocator::Linear);
     let made = fitted
         .into_iter()
-        .find(|one| one.name == row.name)?
+        .find(|it| it.name == row.name)?
         .made
         .ok()?;
     let spilled: Vec<SmolStr> = made
         .spilled
         .into_iter()
-        .filter(|one| one.loads > 0 && matches!(one.home, Home::Lane(_)))
-        .map(|one| one.name)
+        .filter(|it| it.loads > 0 && matches!(it.home, Home::Lane(_)))
+        .map(|it| it.name)
         .collect();
     // What a few operations give again a compiler computes again.
-    let is_read = |one: &&LiveRow| {
-        let again = matches!(one.remedy, Remedy::Recompute { .. });
-        let named = one.name.as_ref();
-        !again && one.in_loop.is_some() && named.is_some_and(|name| spilled.contains(name))
+    let is_read = |row: &&LiveRow| {
+        let again = matches!(row.remedy, Remedy::Recompute { .. });
+        let named = row.name.as_ref();
+        !again && row.in_loop.is_some() && named.is_some_and(|name| spilled.contains(name))
     };
     let variables: Vec<LiveRow> = row.variables.iter().filter(is_read).cloned().collect();
-    let place = variables.iter().filter_map(|one| one.in_loop).min()?;
+    let place = variables
+        .iter()
+        .filter_map(|variable| variable.in_loop)
+        .min()?;
     let reason = RegisterReason::SpillInLoop {
         known: known.clone(),
         budget,

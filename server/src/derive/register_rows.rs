@@ -78,11 +78,11 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<RegisterRow> {
         let shared = function
             .symbols
             .values()
-            .filter(|one| one.space == Space::Shared && one.kind == SymbolKind::Memory);
-        let largest = shared.max_by_key(|one| one.size);
-        row.shared = largest.and_then(|one| {
+            .filter(|value| value.space == Space::Shared && value.kind == SymbolKind::Memory);
+        let largest = shared.max_by_key(|it| it.size);
+        row.shared = largest.and_then(|it| {
             let all = costs.fit.as_ref()?.need.shared;
-            (all > 0).then(|| (one.name.clone(), all))
+            (all > 0).then(|| (it.name.clone(), all))
         });
         let near = |registers: u32| {
             let budget = costs.budget.map(|budget| budget.registers);
@@ -98,14 +98,14 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<RegisterRow> {
                         .unwrap_or_default();
                 row.variables = live
                     .iter()
-                    .map(|one| LiveRow {
-                        name: one.variable.map(|one| function.variables[one].name.clone()),
-                        registers: one.registers,
-                        reads: one.reads.len() as u32,
-                        reads_in_loops: one.reads_in_loops,
-                        defined: outer(function, one.defined),
-                        in_loop: one.in_loop.and_then(|loc| outer(function, loc)),
-                        remedy: one.remedy,
+                    .map(|it| LiveRow {
+                        name: it.variable.map(|it| function.variables[it].name.clone()),
+                        registers: it.registers,
+                        reads: it.reads.len() as u32,
+                        reads_in_loops: it.reads_in_loops,
+                        defined: outer(function, it.defined),
+                        in_loop: it.in_loop.and_then(|loc| outer(function, loc)),
+                        remedy: it.remedy,
                     })
                     .collect();
                 row.places = pressure

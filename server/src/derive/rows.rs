@@ -199,7 +199,7 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
         .filter(|l| own(l.loc.site) && !l.loc.span.is_empty())
         .cloned()
         .collect();
-    rows.loops.sort_by_key(|one| one.loc.span);
+    rows.loops.sort_by_key(|it| it.loc.span);
     rows.accesses = facts
         .accesses
         .iter()
@@ -305,7 +305,7 @@ fn through_calls(
     }
     let waste = |a: &AccessFact| (a.class, a.sectors.unwrap_or(u32::MAX), a.bank_ways);
     found.sort_by(|a, b| (a.0, waste(&b.2)).cmp(&(b.0, waste(&a.2))));
-    found.dedup_by_key(|one| one.0);
+    found.dedup_by_key(|it| it.0);
     found
 }
 

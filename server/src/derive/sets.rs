@@ -143,7 +143,7 @@ pub fn kept_emission(db: &dyn Db, item: Item<'_>) -> Option<SetEmission> {
     emission_with(db, item, &options)
 }
 
-/// What spills take of an item before and after they are reduced, where that makes a difference.
+/// The cost of an item's spills before and after they are reduced, where that makes a difference.
 pub fn spending(db: &dyn Db, item: Item<'_>) -> Option<[Spending; 2]> {
     let [kept, reduced] = [db::kept_emission(db, item), db::set_emission(db, item)];
     let of = |emission: &Option<SetEmission>| {
@@ -199,7 +199,7 @@ pub fn promised(db: &dyn Db, item: Item<'_>) -> Option<Vec<PromisedLoop>> {
             head: ItemPlaced::of(function, gain.head),
             before: gain.before,
             after: gain.after,
-            promises: promises.map(|one| (*one, name(one))).collect(),
+            promises: promises.map(|promise| (*promise, name(promise))).collect(),
         }
     });
     Some(each.collect())
@@ -217,7 +217,7 @@ fn reports(db: &dyn Db, item: Item<'_>, made: &SetEmission) -> Option<ItemSets> 
     match &made.code {
         Err(reasons) => {
             let each = reasons.iter();
-            let each = each.map(|one| (ItemPlaced::of(function, one.loc), one.reason.clone()));
+            let each = each.map(|it| (ItemPlaced::of(function, it.loc), it.reason.clone()));
             out.refused = each.collect();
         }
         Ok(emitted) => {
@@ -228,7 +228,10 @@ fn reports(db: &dyn Db, item: Item<'_>, made: &SetEmission) -> Option<ItemSets> 
                 .iter()
                 .map(|report| loop_row(function, report, spills))
                 .collect();
-            out.spills = spills.iter().map(|one| spill_row(function, one)).collect();
+            out.spills = spills
+                .iter()
+                .map(|spill| spill_row(function, spill))
+                .collect();
         }
     }
     Some(out)

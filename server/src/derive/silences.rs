@@ -13,13 +13,13 @@ pub struct Silences {
 
 impl Silences {
     pub fn silent(&self, code: &str, line: u32) -> bool {
-        let has = |one: &str| one == code || one == "all";
+        let has = |word: &str| word == code || word == "all";
         let from = self.lines.partition_point(|(of, _)| *of < line);
-        self.file.iter().any(|one| has(one))
+        self.file.iter().any(|it| has(it))
             || self.lines[from..]
                 .iter()
                 .take_while(|(of, _)| *of == line)
-                .any(|(_, one)| has(one))
+                .any(|(_, it)| has(it))
     }
 }
 

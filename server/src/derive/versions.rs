@@ -194,7 +194,7 @@ pub fn attempt(
         .zip(places)
         .map(|(lowered, places)| {
             let before = function_around(db, item, candidate.place);
-            let known = before.and_then(|one| Some((one, executions(db, item, one)?)));
+            let known = before.and_then(|it| Some((it, executions(db, item, it)?)));
             let profiled = known.as_ref().and_then(|(before, executions)| {
                 Some(Profiled {
                     function: before,
@@ -244,10 +244,7 @@ pub fn understood(
         .problems
         .iter()
         .chain(lowered.flat_map(|lowered| lowered.problems.iter()));
-    Err(all
-        .next()
-        .map(|one| one.message.clone())
-        .unwrap_or_default())
+    Err(all.next().map(|it| it.message.clone()).unwrap_or_default())
 }
 
 /// The facts about a value where it would be tested.
@@ -358,14 +355,14 @@ pub fn executions(
     let (profile, at) = stored_item(db, item, function)?;
     let stored = &profile.items[at];
     let known = facts::values::stored::map(stored, function).weights(stored, function);
-    if known.values().all(|one| one.is_none()) {
+    if known.values().all(|value| value.is_none()) {
         return None;
     }
     let number = db::lowered(db, item).iter().position(|lowered| {
         let mut functions = lowered.module.functions.iter();
         functions
             .next()
-            .is_some_and(|one| std::ptr::eq(one, function))
+            .is_some_and(|it| std::ptr::eq(it, function))
     })?;
     let facts = db::facts_of(db, item).get(number)?.functions.first()?;
     let flow = ControlFlow::new(function);
@@ -394,8 +391,8 @@ pub fn share(db: &dyn Db, item: Item<'_>, function: &Function, values: &[Value])
     }
     let share =
         |zeros: u64, executions: u64| (executions > 0).then(|| zeros as f64 / executions as f64);
-    if let [one] = members.as_slice() {
-        return share(one.zeros, one.executions);
+    if let [member] = members.as_slice() {
+        return share(member.zeros, member.executions);
     }
     let ids: Vec<u32> = members.iter().map(|member| member.id).collect();
     let joint = stored.joint.iter().find(|joint| joint.members == ids)?;

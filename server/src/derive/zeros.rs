@@ -291,9 +291,9 @@ fn sum(into: &mut ZeroRow, other: &ZeroRow) {
     into.zeros = into.zeros.saturating_add(other.zeros);
     into.exact &= other.exact;
     into.useless = into.useless.max(other.useless);
-    for (known, one) in into.components.iter_mut().zip(&other.components) {
-        known.1 = known.1.saturating_add(one.1);
-        known.2 = known.2.saturating_add(one.2);
+    for (known, each) in into.components.iter_mut().zip(&other.components) {
+        known.1 = known.1.saturating_add(each.1);
+        known.2 = known.2.saturating_add(each.2);
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn code_action(
         diagnostics: action
             .diagnostic
             .as_ref()
-            .map(|one| vec![convert::diagnostic(db, file, one, snapshot)]),
+            .map(|it| vec![convert::diagnostic(db, file, it, snapshot)]),
         is_preferred: Some(action.preferred),
         ..CodeAction::default()
     };

@@ -431,24 +431,24 @@ impl LanguageServer for Backend {
                 true => "lockstep.showReport",
                 false => commands::REPORT,
             };
-            let lens = |one: &views::lens::Lens, title: String| CodeLens {
-                range: text.range(one.span),
+            let lens = |it: &views::lens::Lens, title: String| CodeLens {
+                range: text.range(it.span),
                 command: Some(Command {
                     title,
                     command: command.to_owned(),
-                    arguments: Some(vec![json!({ "uri": uri.as_str(), "item": one.item })]),
+                    arguments: Some(vec![json!({ "uri": uri.as_str(), "item": it.item })]),
                 }),
                 data: None,
             };
             let each = views::lens::lenses(db, file).into_iter();
-            let each = each.flat_map(|mut one| {
-                let title = match &one.costs {
-                    Some(costs) => format!("{} · {costs}", one.title),
-                    None => std::mem::take(&mut one.title),
+            let each = each.flat_map(|mut it| {
+                let title = match &it.costs {
+                    Some(costs) => format!("{} · {costs}", it.title),
+                    None => std::mem::take(&mut it.title),
                 };
-                let registers = one.registers.take();
-                let first = lens(&one, title);
-                let second = registers.map(|title| lens(&one, title));
+                let registers = it.registers.take();
+                let first = lens(&it, title);
+                let second = registers.map(|title| lens(&it, title));
                 [first].into_iter().chain(second)
             });
             each.collect()
@@ -464,7 +464,7 @@ impl LanguageServer for Backend {
             let text = Text::of(db, file, snapshot.encoding);
             views::symbols::symbols(db, file)
                 .into_iter()
-                .map(|one| symbol(&text, one))
+                .map(|it| symbol(&text, it))
                 .collect()
         });
         Ok(symbols.await?.map(DocumentSymbolResponse::Nested))
@@ -500,7 +500,7 @@ impl LanguageServer for Backend {
             let targets = views::names::definition(db, file, offset);
             targets
                 .iter()
-                .filter_map(|one| convert::location(db, snapshot, one.file, one.span))
+                .filter_map(|target| convert::location(db, snapshot, target.file, target.span))
                 .collect::<Vec<_>>()
         });
         Ok(targets
@@ -517,7 +517,7 @@ impl LanguageServer for Backend {
             let targets = views::names::references(db, file, offset, with_declaration);
             targets
                 .iter()
-                .filter_map(|one| convert::location(db, snapshot, one.file, one.span))
+                .filter_map(|target| convert::location(db, snapshot, target.file, target.span))
                 .collect()
         })
         .await
@@ -530,9 +530,9 @@ impl LanguageServer for Backend {
         let at = params.text_document_position_params;
         self.ask(at.text_document.uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
-            let highlight = |one: views::names::Target| DocumentHighlight {
-                range: text.range(one.span),
-                kind: Some(if one.write {
+            let highlight = |target: views::names::Target| DocumentHighlight {
+                range: text.range(target.span),
+                kind: Some(if target.write {
                     DocumentHighlightKind::WRITE
                 } else {
                     DocumentHighlightKind::READ
@@ -561,7 +561,7 @@ impl LanguageServer for Backend {
                     ),
                     (None, Some(file)) => views::diagnostics::diagnostics(db, file)
                         .iter()
-                        .map(|one| convert::diagnostic(db, file, one, snapshot))
+                        .map(|it| convert::diagnostic(db, file, it, snapshot))
                         .collect(),
                     (None, None) => Vec::new(),
                 }
@@ -680,15 +680,15 @@ pub(super) const fn symbol_kind(kind: views::symbols::SymbolKind) -> SymbolKind 
 }
 
 #[allow(deprecated)]
-fn symbol(text: &Text<'_>, one: views::symbols::Symbol) -> DocumentSymbol {
+fn symbol(text: &Text<'_>, symbol: views::symbols::Symbol) -> DocumentSymbol {
     DocumentSymbol {
-        name: one.name,
-        detail: (!one.detail.is_empty()).then_some(one.detail),
-        kind: symbol_kind(one.kind),
+        name: symbol.name,
+        detail: (!symbol.detail.is_empty()).then_some(symbol.detail),
+        kind: symbol_kind(symbol.kind),
         tags: None,
         deprecated: None,
-        range: text.range(one.span),
-        selection_range: text.range(one.selection),
+        range: text.range(symbol.span),
+        selection_range: text.range(symbol.selection),
         children: None,
     }
 }

@@ -107,11 +107,11 @@ fn severity(level: Level) -> DiagnosticSeverity {
 pub(super) fn diagnostic(
     db: &dyn Db,
     file: File,
-    one: &crate::views::diagnostics::Diagnostic,
+    diagnostic: &crate::views::diagnostics::Diagnostic,
     snapshot: &Snapshot,
 ) -> Diagnostic {
     let text = Text::of(db, file, snapshot.encoding);
-    let related: Vec<DiagnosticRelatedInformation> = one
+    let related: Vec<DiagnosticRelatedInformation> = diagnostic
         .related
         .iter()
         .filter_map(|related| {
@@ -123,12 +123,12 @@ pub(super) fn diagnostic(
         })
         .collect();
     Diagnostic {
-        range: text.range(one.span),
-        severity: Some(severity(one.level)),
-        code: Some(NumberOrString::String(one.code.to_owned())),
-        code_description: page_of(one.code, snapshot.has_views),
+        range: text.range(diagnostic.span),
+        severity: Some(severity(diagnostic.level)),
+        code: Some(NumberOrString::String(diagnostic.code.to_owned())),
+        code_description: page_of(diagnostic.code, snapshot.has_views),
         source: Some("lockstep".to_owned()),
-        message: one.message.clone(),
+        message: diagnostic.message.clone(),
         related_information: (!related.is_empty()).then_some(related),
         tags: None,
         data: None,

@@ -104,12 +104,13 @@ impl Backend {
             signatures: found
                 .signatures
                 .into_iter()
-                .map(|one| SignatureInformation {
-                    label: one.label,
-                    documentation: (!one.about.is_empty())
-                        .then_some(Documentation::String(one.about)),
+                .map(|signature| SignatureInformation {
+                    label: signature.label,
+                    documentation: (!signature.about.is_empty())
+                        .then_some(Documentation::String(signature.about)),
                     parameters: Some(
-                        one.parameters
+                        signature
+                            .parameters
                             .into_iter()
                             .map(|parameter| ParameterInformation {
                                 label: ParameterLabel::Simple(parameter),
@@ -151,9 +152,13 @@ impl Backend {
                 }
             }
             found.sort_by(|a, b| {
-                let place = |one: &SymbolInformation| {
-                    let at = one.location.range.start;
-                    (one.location.uri.as_str().to_owned(), at.line, at.character)
+                let place = |information: &SymbolInformation| {
+                    let at = information.location.range.start;
+                    (
+                        information.location.uri.as_str().to_owned(),
+                        at.line,
+                        at.character,
+                    )
                 };
                 (a.name.len(), &a.name, place(a)).cmp(&(b.name.len(), &b.name, place(b)))
             });
@@ -165,9 +170,9 @@ impl Backend {
     }
 }
 
-fn completion_item(one: Completion) -> CompletionItem {
+fn completion_item(completion: Completion) -> CompletionItem {
     CompletionItem {
-        kind: Some(match one.kind {
+        kind: Some(match completion.kind {
             CompletionKind::Variable => CompletionItemKind::VARIABLE,
             CompletionKind::Function => CompletionItemKind::FUNCTION,
             CompletionKind::Type => CompletionItemKind::STRUCT,
@@ -175,10 +180,11 @@ fn completion_item(one: Completion) -> CompletionItem {
             CompletionKind::Keyword => CompletionItemKind::KEYWORD,
             CompletionKind::Semantic => CompletionItemKind::CONSTANT,
         }),
-        detail: (!one.detail.is_empty()).then_some(one.detail),
-        documentation: (!one.about.is_empty()).then_some(Documentation::String(one.about)),
-        sort_text: Some(format!("{}{}", one.kind as u8, one.label)),
-        label: one.label,
+        detail: (!completion.detail.is_empty()).then_some(completion.detail),
+        documentation: (!completion.about.is_empty())
+            .then_some(Documentation::String(completion.about)),
+        sort_text: Some(format!("{}{}", completion.kind as u8, completion.label)),
+        label: completion.label,
         ..CompletionItem::default()
     }
 }

@@ -373,7 +373,11 @@ impl Owner {
         };
         self.db.set_names(file, Some(names));
         // What was shown without headers is shown again with them.
-        let misses = |unit: &Unit| unit.includes.iter().any(|one| one.resolved.is_none());
+        let misses = |unit: &Unit| {
+            unit.includes
+                .iter()
+                .any(|include| include.resolved.is_none())
+        };
         if self.db.last_unit(file).is_some_and(|unit| misses(&unit)) {
             open.due = Some(Instant::now() + self.debounce);
             self.ask_for_refresh();
@@ -605,7 +609,7 @@ impl Owner {
                     Some(
                         shown
                             .iter()
-                            .map(|one| convert::diagnostic(db, file, one, &snapshot))
+                            .map(|it| convert::diagnostic(db, file, it, &snapshot))
                             .collect(),
                     )
                 }

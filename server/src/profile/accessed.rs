@@ -150,7 +150,7 @@ impl Walk<'_> {
                     .function
                     .parameters
                     .iter()
-                    .find(|one| one.values.contains(&at))?;
+                    .find(|parameter| parameter.values.contains(&at))?;
                 return Some((parameter.name.to_string(), constant, of, most));
             };
             match (&data.op, data.args.as_slice()) {
@@ -228,7 +228,7 @@ impl Walk<'_> {
             let parameter = function
                 .parameters
                 .iter()
-                .find(|one| one.values.contains(&value))?;
+                .find(|parameter| parameter.values.contains(&value))?;
             return self.given(&parameter.name);
         };
         let data = &function.insts[inst];

@@ -28,11 +28,11 @@ pub(super) fn beyond(
     };
     let name = name(function, launch, outcome, buffer)?;
     let given = description.buffers.get(&name);
-    let (text, bytes) = match given.and_then(|one| Some((&one.ty, data::element(&one.ty)?))) {
+    let (text, bytes) = match given.and_then(|it| Some((&it.ty, data::element(&it.ty)?))) {
         Some((text, (ty, _))) => (text.clone(), i64::from(ty.bytes())),
         None => {
             let known = accessed(function, &Ranges::default());
-            let ty = known.get(&name).and_then(|one| one.element());
+            let ty = known.get(&name).and_then(|it| it.element());
             let ty = ty.unwrap_or(ir::Type::I32);
             (ty.to_string(), i64::from(ty.bytes().max(1)))
         }
@@ -47,11 +47,11 @@ pub(super) fn beyond(
     }
     let needed = (offset as u64 + u64::from(size)).div_ceil(bytes as u64);
     message += &match given {
-        Some(one)
-            if one.values.is_none()
-                && one.csv.is_none()
-                && one.text.is_none()
-                && one.binary.is_none() =>
+        Some(found)
+            if found.values.is_none()
+                && found.csv.is_none()
+                && found.text.is_none()
+                && found.binary.is_none() =>
         {
             format!(": set `count` of [buffers.{name}] in the inputs to {needed} or more")
         }

@@ -84,13 +84,13 @@ pub fn instrument(
                     .map(|(offset, new)| (place.start + offset, new)),
             );
             let code = hex(code_hash(function));
-            sites.extend(counted.places.into_iter().map(|one| CounterSite {
+            sites.extend(counted.places.into_iter().map(|it| CounterSite {
                 item: function.name.to_string(),
                 ordinal: item.ordinal(db),
                 code: code.clone(),
-                values: one.values.iter().map(|value| value.0).collect(),
-                name: one.name,
-                line: lines.line_column(place.start + one.offset).0 + 1,
+                values: it.values.iter().map(|value| value.0).collect(),
+                name: it.name,
+                line: lines.line_column(place.start + it.offset).0 + 1,
             }));
         }
     }

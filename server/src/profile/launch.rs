@@ -522,7 +522,7 @@ fn component_of(
 ) -> Result<f64, InputError> {
     let list = given.list();
     match (list.as_slice(), given) {
-        ([one], _) => Ok(*one),
+        ([found], _) => Ok(*found),
         (several, _) if several.len() == count => Ok(several[component]),
         (several, _) => Err(InputError::new(
             format!("values.{name}"),

@@ -161,7 +161,7 @@ pub fn find<'db>(
         }
     }
     match (found.as_slice(), wanted) {
-        ([one], _) => Ok(*one),
+        ([found], _) => Ok(*found),
         ([first, ..], Some(_)) => Ok(*first),
         ([], Some(name)) => Err(RunError::NoItem(format!(
             "there is no function `{name}`; entry points are: {}",

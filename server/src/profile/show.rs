@@ -236,7 +236,7 @@ pub fn keyed<'p>(profile: &'p StoredProfile, other: &StoredProfile) -> Keyed<'p>
 /// Two runs compared: the paper's metrics, then the values whose zeros differ most.
 pub fn diff(first: &StoredProfile, second: &StoredProfile) -> String {
     let mut out = String::new();
-    let (one, two) = (keyed(first, second), keyed(second, first));
+    let (found, two) = (keyed(first, second), keyed(second, first));
     let profiles = |keyed: &Keyed<'_>| -> BTreeMap<(String, u32, Key), ValueProfile> {
         keyed
             .iter()
@@ -244,7 +244,7 @@ pub fn diff(first: &StoredProfile, second: &StoredProfile) -> String {
             .map(|(key, value)| (key.clone(), value.profile()))
             .collect()
     };
-    let (a, b) = (profiles(&one), profiles(&two));
+    let (a, b) = (profiles(&found), profiles(&two));
     if first.warp_size != second.warp_size {
         let _ = writeln!(
             out,
@@ -297,7 +297,7 @@ pub fn diff(first: &StoredProfile, second: &StoredProfile) -> String {
         matched(&mut out, "Find-5", "top five among the top five", find_5);
     }
     let mut changed: Vec<(f64, String)> = Vec::new();
-    for (key, value) in &one {
+    for (key, value) in &found {
         let (Some(before), Some(after)) = (
             value.zero_share(),
             two.get(key).and_then(|other| other.zero_share()),
@@ -334,8 +334,8 @@ pub fn diff(first: &StoredProfile, second: &StoredProfile) -> String {
         let _ = writeln!(out, "and {more} more");
     }
     let (only_one, only_two) = (
-        one.keys().filter(|key| !two.contains_key(*key)).count(),
-        two.keys().filter(|key| !one.contains_key(*key)).count(),
+        found.keys().filter(|key| !two.contains_key(*key)).count(),
+        two.keys().filter(|key| !found.contains_key(*key)).count(),
     );
     if only_one + only_two > 0 {
         let _ = writeln!(

@@ -107,14 +107,14 @@ fn values(out: &mut String, kernel: &Function, names: &Names, ranges: &mut Range
 
 /// A count of elements is the usual meaning of an integer.
 fn numbers(float: bool, count: usize) -> String {
-    let one = if float {
+    let found = if float {
         "0.5".to_owned()
     } else {
         COUNT.to_string()
     };
     match count {
-        1 => one,
-        _ => format!("[{}]", vec![one; count].join(", ")),
+        1 => found,
+        _ => format!("[{}]", vec![found; count].join(", ")),
     }
 }
 
@@ -132,11 +132,14 @@ fn buffers(
         .map(|(name, _)| name);
     let elements = names.elements.keys();
     for name in names.pointers.keys().chain(symbols).chain(elements) {
-        let declared = kernel.parameters.iter().find(|one| one.name == *name);
+        let declared = kernel
+            .parameters
+            .iter()
+            .find(|parameter| parameter.name == *name);
         let array = names.elements.get(name).map(|(array, _)| array);
         let known = accessed.get(array.unwrap_or(name));
         let element = match (declared, known.and_then(Accessed::element)) {
-            (Some(one), _) => element(&one.type_text),
+            (Some(found), _) => element(&found.type_text),
             (None, Some(ty)) => machine_type(ty),
             (None, None) => "f32",
         };
@@ -149,7 +152,7 @@ fn buffers(
         // Long enough for the grid above, where that is known.
         let size = super::data::element(element).map_or(4, |(ty, _)| u64::from(ty.bytes()));
         let count = known
-            .map(|one| one.end.div_ceil(size.max(1)))
+            .map(|it| it.end.div_ceil(size.max(1)))
             .filter(|count| (u64::from(THREADS)..=MOST_DESCRIBED).contains(count))
             .unwrap_or(THREADS.into());
         let _ = write!(

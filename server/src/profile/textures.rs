@@ -215,25 +215,25 @@ fn filtered(
 }
 
 fn pattern(image: &Image, u: f64, v: f64, channel: usize) -> f64 {
-    let (one, other) = (image.color[channel], image.other[channel]);
+    let (left, right) = (image.color[channel], image.other[channel]);
     match image.pattern {
-        Pattern::Constant => one,
+        Pattern::Constant => left,
         Pattern::Checker => {
             let cell = (u * image.cells).floor() + (v * image.cells).floor();
             if cell.rem_euclid(2.0) == 0.0 {
-                one
+                left
             } else {
-                other
+                right
             }
         }
         Pattern::Gradient => {
             let t = u.rem_euclid(1.0);
-            one + (other - one) * t
+            left + (right - left) * t
         }
         Pattern::Noise => {
             let level = noise(u * image.cells, v * image.cells);
             let kept = ((level - image.cut) / (1.0 - image.cut)).max(0.0);
-            if channel == 3 { one } else { one * kept }
+            if channel == 3 { left } else { left * kept }
         }
     }
 }

@@ -115,9 +115,9 @@ pub fn costs_of(db: &dyn Db, file: File) -> &Machine {
 
 /// Returns the problems with a table of a machine, in the table.
 pub fn machine_problems(db: &dyn Db, file: File) -> Vec<ConfigProblem> {
-    let problem = |one: &Problem| ConfigProblem {
-        span: one.span,
-        message: one.message.clone(),
+    let problem = |problem: &Problem| ConfigProblem {
+        span: problem.span,
+        message: problem.message.clone(),
     };
     db::machine_text(db, file)
         .problems

@@ -52,11 +52,7 @@ fn is_root(function: &Function) -> bool {
 /// The calls that the kernels of an item make, by callee; several calls of one callee agree on the smaller scope.
 pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
     let lowered = db::lowered(db, item);
-    let firsts = || {
-        lowered
-            .iter()
-            .filter_map(|one| one.module.functions.first())
-    };
+    let firsts = || lowered.iter().filter_map(|it| it.module.functions.first());
     if !firsts().any(is_root) {
         return Vec::new();
     }
@@ -64,17 +60,17 @@ pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
     // are analysed here.
     let mixed = firsts().any(|function| !is_root(function));
     let mut calls = Vec::new();
-    for (at, one) in lowered.iter().enumerate() {
-        let Some(function) = one.module.functions.first().filter(|f| is_root(f)) else {
+    for (at, each) in lowered.iter().enumerate() {
+        let Some(function) = each.module.functions.first().filter(|f| is_root(f)) else {
             continue;
         };
         if mixed {
-            calls.extend(calls_of_callable(db, item, one));
+            calls.extend(calls_of_callable(db, item, each));
         } else if let Some(facts) = db::facts_of(db, item)
             .get(at)
             .and_then(|analysed| analysed.functions.first())
         {
-            calls.extend(calls_of(&one.module, function, facts));
+            calls.extend(calls_of(&each.module, function, facts));
         }
     }
     merged(calls)
@@ -82,9 +78,9 @@ pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
 
 /// Returns the callees of an item's functions that are no kernels, without their facts.
 pub fn callees(db: &dyn Db, item: Item<'_>) -> Vec<Callees> {
-    let functions = db::lowered(db, item).iter().filter_map(|one| {
-        let function = one.module.functions.first().filter(|f| !is_root(f))?;
-        let (mut called, mut reached) = (Vec::new(), unsaid(&one.module));
+    let functions = db::lowered(db, item).iter().filter_map(|it| {
+        let function = it.module.functions.first().filter(|f| !is_root(f))?;
+        let (mut called, mut reached) = (Vec::new(), unsaid(&it.module));
         for site in function.sites.values() {
             called.extend(site.item.clone().map(|key| (key, plain(&site.callee))));
         }
@@ -103,20 +99,23 @@ pub fn callees(db: &dyn Db, item: Item<'_>) -> Vec<Callees> {
 
 /// Returns the arguments that an item's functions which are no kernels pass, whatever their callers.
 pub fn calls_of_device(db: &dyn Db, item: Item<'_>) -> Vec<(SmolStr, Vec<Passed>)> {
-    let functions = db::lowered(db, item).iter().filter_map(|one| {
-        let function = one.module.functions.first().filter(|f| !is_root(f))?;
-        Some((plain(&function.name), calls_of_callable(db, item, one)))
+    let functions = db::lowered(db, item).iter().filter_map(|it| {
+        let function = it.module.functions.first().filter(|f| !is_root(f))?;
+        Some((plain(&function.name), calls_of_callable(db, item, it)))
     });
     functions.collect()
 }
 
 /// The calls of a function whose own callers are not known.
-fn calls_of_callable(db: &dyn Db, item: Item<'_>, one: &Lowered) -> Vec<Passed> {
+fn calls_of_callable(db: &dyn Db, item: Item<'_>, lowered: &Lowered) -> Vec<Passed> {
     let config = super::settings(db, item.main(db)).analysis(db);
-    let options = analysis_options(config, one, || &[]);
-    let facts = facts::assess(&one.module, &options).0.into_iter().next();
-    match (one.module.functions.first(), facts) {
-        (Some(function), Some(facts)) => calls_of(&one.module, function, &facts),
+    let options = analysis_options(config, lowered, || &[]);
+    let facts = facts::assess(&lowered.module, &options)
+        .0
+        .into_iter()
+        .next();
+    match (lowered.module.functions.first(), facts) {
+        (Some(function), Some(facts)) => calls_of(&lowered.module, function, &facts),
         _ => Vec::new(),
     }
 }
@@ -440,5 +439,5 @@ fn find<'a>(passed: &'a [Passed], function: &Function) -> Option<&'a Passed> {
     let (name, count) = (plain(&function.name), written.count());
     passed
         .iter()
-        .find(|one| one.known && one.callee == name && one.scopes.len() == count)
+        .find(|it| it.known && it.callee == name && it.scopes.len() == count)
 }

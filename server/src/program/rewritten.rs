@@ -123,7 +123,7 @@ pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
         .items
         .iter()
         .zip(syntax::c_family::item_names(&unit.items))
-        .filter(|(_, name)| known.binary_search_by(|(one, _)| one.cmp(name)).is_err());
+        .filter(|(_, name)| known.binary_search_by(|(it, _)| it.cmp(name)).is_err());
     let added: Vec<ItemDeclaration> = added
         .map(|(tokens, name)| {
             let mut parsed =

@@ -220,14 +220,14 @@ fn waiting(
     };
     let window = number as u32..region.end.min(number as u32 + AHEAD);
     let mut out = Vec::new();
-    for one in assembly.listing.region_dependences(&window) {
-        let Kind::Flow(register) = one.kind else {
+    for dependence in assembly.listing.region_dependences(&window) {
+        let Kind::Flow(register) = dependence.kind else {
             continue;
         };
-        if one.from != 0 {
+        if dependence.from != 0 {
             continue;
         }
-        let to = &items[number + one.to as usize];
+        let to = &items[number + dependence.to as usize];
         let cycles = epic.latency(&items[number].inst, &to.inst, register);
         let span = assembly.place(to);
         let line = lines.line_column(span.start).0 + 1;

@@ -133,7 +133,7 @@ pub fn completions(db: &dyn Db, file: File, offset: u32) -> Vec<Completion> {
     all.extend(declared(db, file));
     all.extend(of_language(db, file));
     let mut seen = FxHashSet::default();
-    all.retain(|one| seen.insert(one.label.clone()));
+    all.retain(|it| seen.insert(it.label.clone()));
     all
 }
 
@@ -167,17 +167,17 @@ fn variables(db: &dyn Db, file: File, offset: u32) -> Vec<Completion> {
     };
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();
-    for one in rows_of(db, item).iter().flat_map(|rows| &rows.occurrences) {
-        let declared = place.start + one.declared.start;
-        let is_local = one.variable_kind != VariableKind::Global;
-        if (is_local && declared >= offset) || !seen.insert(one.variable) {
+    for each in rows_of(db, item).iter().flat_map(|rows| &rows.occurrences) {
+        let declared = place.start + each.declared.start;
+        let is_local = each.variable_kind != VariableKind::Global;
+        if (is_local && declared >= offset) || !seen.insert(each.variable) {
             continue;
         }
         found.push(Completion {
-            label: one.name.to_string(),
+            label: each.name.to_string(),
             kind: CompletionKind::Variable,
-            detail: one.type_text.to_string(),
-            about: text::class_and_form(one.class, &one.form),
+            detail: each.type_text.to_string(),
+            about: text::class_and_form(each.class, &each.form),
         });
     }
     found
@@ -213,8 +213,8 @@ fn of_language(db: &dyn Db, file: File) -> Vec<Completion> {
     let machine = db::charges(db, program::settings(db, file));
     let mut found: Vec<Completion> = provided(language)
         .iter()
-        .map(|one| {
-            let cycles = machine.charge(one.work).cycles;
+        .map(|it| {
+            let cycles = machine.charge(it.work).cycles;
             let cost = match cycles > 0.0 {
                 true => format!(
                     " About {cycles:.0} cycles a warp (estimate, {}).",
@@ -223,10 +223,10 @@ fn of_language(db: &dyn Db, file: File) -> Vec<Completion> {
                 false => String::new(),
             };
             Completion {
-                label: one.name.to_owned(),
+                label: it.name.to_owned(),
                 kind: CompletionKind::Function,
-                detail: one.signature.to_owned(),
-                about: format!("{}{cost}", one.about),
+                detail: it.signature.to_owned(),
+                about: format!("{}{cost}", it.about),
             }
         })
         .collect();
@@ -295,8 +295,8 @@ fn type_of(db: &dyn Db, file: File, offset: u32, name: &str) -> Option<String> {
     }
     if let Some((_, item)) = item_at(db, file, offset) {
         let mut all = rows_of(db, item).iter().flat_map(|rows| &rows.occurrences);
-        if let Some(one) = all.find(|one| one.name == name) {
-            return Some(plain_type(&one.type_text));
+        if let Some(found) = all.find(|it| it.name == name) {
+            return Some(plain_type(&found.type_text));
         }
     }
     // A parameter that nothing has read yet, or a global.
@@ -305,11 +305,13 @@ fn type_of(db: &dyn Db, file: File, offset: u32, name: &str) -> Option<String> {
         && file.language(db).c_dialect().is_some()
         && let ItemKind::Function(function) = &db::parsed(db, item).kind
     {
-        let parameter = function
-            .parameters
-            .iter()
-            .find(|one| one.name.as_ref().is_some_and(|ident| ident.name == name));
-        if let Some(found) = parameter.and_then(|one| parsed_type(&one.ty)) {
+        let parameter = function.parameters.iter().find(|parameter| {
+            parameter
+                .name
+                .as_ref()
+                .is_some_and(|ident| ident.name == name)
+        });
+        if let Some(found) = parameter.and_then(|it| parsed_type(&it.ty)) {
             return Some(found);
         }
     }
@@ -361,8 +363,8 @@ fn field_type(db: &dyn Db, file: File, of: &str, field: &str) -> Option<String> 
         });
         let mut fields = fields.flatten();
         let named = fields
-            .find(|one| matches!(&one.name, DeclaratorName::Plain(ident) if ident.name == field));
-        named.and_then(|one| type_name(&one.ty))
+            .find(|it| matches!(&it.name, DeclaratorName::Plain(ident) if ident.name == field));
+        named.and_then(|it| type_name(&it.ty))
     })?
 }
 
@@ -417,8 +419,8 @@ fn members_of(db: &dyn Db, file: File, ty: &str) -> Vec<Completion> {
     }
     let of_struct = with_struct(db, file, ty, |found| {
         let mut all = Vec::new();
-        for one in &found.members {
-            match one {
+        for each in &found.members {
+            match each {
                 Member::Fields(declaration) => {
                     for field in &declaration.declarators {
                         if let DeclaratorName::Plain(ident) = &field.name {
@@ -475,9 +477,9 @@ mod tests {
 
     #[test]
     fn the_language_knows_what_its_table_provides() {
-        for one in provided(Language::Hlsl) {
-            let known = ir::lower::c_family::builtins::is_builtin(ir::Language::Hlsl, one.name);
-            assert!(known || one.name == "discard", "{}", one.name);
+        for each in provided(Language::Hlsl) {
+            let known = ir::lower::c_family::builtins::is_builtin(ir::Language::Hlsl, each.name);
+            assert!(known || each.name == "discard", "{}", each.name);
         }
     }
 
@@ -495,17 +497,17 @@ mod tests {
                 false => format!("({ty})0"),
             }
         };
-        for one in provided(Language::Cuda) {
-            let use_of = match one.signature.split_once('(') {
+        for each in provided(Language::Cuda) {
+            let use_of = match each.signature.split_once('(') {
                 Some((_, rest)) => {
                     let parameters = rest.trim_end_matches(')').split(',');
                     let arguments: Vec<String> = parameters
                         .filter(|parameter| !matches!(parameter.trim(), "" | "..."))
                         .map(argument)
                         .collect();
-                    format!("{}({})", one.name, arguments.join(", "))
+                    format!("{}({})", each.name, arguments.join(", "))
                 }
-                None => format!("(void){}", one.name),
+                None => format!("(void){}", each.name),
             };
             let text = format!("__global__ void k(void* p) {{ {use_of}; }}\n");
             let mut db = Database::default();
@@ -520,7 +522,7 @@ mod tests {
             let said = crate::views::diagnostics::diagnostics(&db, file);
             let unknown = said
                 .iter()
-                .find(|one| matches!(one.code, "unsupported-construct" | "syntax" | "assumption"));
+                .find(|it| matches!(it.code, "unsupported-construct" | "syntax" | "assumption"));
             assert!(unknown.is_none(), "{text}{unknown:?}");
         }
     }

@@ -47,39 +47,37 @@ pub fn hints(
             if hot && !has_hot_places(cost, head, source, place.start) {
                 continue;
             }
-            let share = |one: &Cost| one.cycles / cost.total.cycles.max(1.0);
-            let guessed = |one: &PlaceCost| {
-                cost.guessed_loops > 0 && one.times.is_none_or(|times| times > 1.0)
-            };
+            let share = |it: &Cost| it.cycles / cost.total.cycles.max(1.0);
+            let guessed =
+                |it: &PlaceCost| cost.guessed_loops > 0 && it.times.is_none_or(|times| times > 1.0);
             let all = by_line(cost, lines, place.start);
             let shown: Vec<(u32, PlaceCost)> = match hot {
                 true => {
-                    let called = |line: u32, one: &PlaceCost| {
-                        calls_cost(cost, line, one, lines, place.start)
-                    };
+                    let called =
+                        |line: u32, it: &PlaceCost| calls_cost(cost, line, it, lines, place.start);
                     hot_line(cost, &all, &guessed, &called)
                         .into_iter()
                         .collect()
                 }
                 false => all
                     .into_iter()
-                    .filter(|(_, one)| one.total.cycles >= 0.5)
+                    .filter(|(_, it)| it.total.cycles >= 0.5)
                     .collect(),
             };
-            for (line, one) in &shown {
+            for (line, each) in &shown {
                 hints.push(Hint {
                     offset: line_end(*line),
                     label: match full {
-                        true => line_label(one),
-                        false => margin(&one.total, Some(share(&one.total)), guessed(one)),
+                        true => line_label(each),
+                        false => margin(&each.total, Some(share(&each.total)), guessed(each)),
                     },
                     category: Category::Cost,
                     about: lines.line_start(*line),
                 });
             }
             // Of the loops a lens and the hover say what they cost.
-            for one in cost.loops.iter().filter(|_| !hot) {
-                let start = place.start + one.span.start;
+            for each in cost.loops.iter().filter(|_| !hot) {
+                let start = place.start + each.span.start;
                 let line = lines.line_column(start).0;
                 // The head's own line says more as a loop.
                 hints.retain(|hint| {
@@ -88,14 +86,14 @@ pub fn hints(
                 hints.push(Hint {
                     offset: line_end(line),
                     label: match full {
-                        true => loop_label(one),
+                        true => loop_label(each),
                         false => format!(
                             "loop {}",
                             margin(
-                                &one.total,
-                                Some(share(&one.total)),
-                                one.from == Origin::Heuristic
-                                    || one.entered > 1.0 && cost.guessed_loops > 0
+                                &each.total,
+                                Some(share(&each.total)),
+                                each.from == Origin::Heuristic
+                                    || each.entered > 1.0 && cost.guessed_loops > 0
                             )
                         ),
                     },
@@ -120,12 +118,12 @@ fn margin(cost: &Cost, share: Option<f64>, guessed: bool) -> String {
 }
 
 /// `~416 cycles: 8 × 52, guessed`; `~208 cycles: 0.5 entries × 8 × 52, guessed` behind a branch
-pub fn loop_label(one: &LoopCost) -> String {
+pub fn loop_label(cost: &LoopCost) -> String {
     format!(
         "~{} cycles: {}{}",
-        number(one.total.cycles),
-        of_loop(one),
-        match one.from {
+        number(cost.total.cycles),
+        of_loop(cost),
+        match cost.from {
             Origin::Constant => "",
             Origin::Bound => ", at most",
             Origin::Profile => ", profiled",
@@ -135,24 +133,24 @@ pub fn loop_label(one: &LoopCost) -> String {
 }
 
 /// The product that a loop's cycles are.
-fn of_loop(one: &LoopCost) -> String {
-    let plain = [one.iterations, one.iteration.cycles];
-    match is_one(one.entered) {
-        _ if one.entered * one.iterations <= 0.0 => "no iterations".to_owned(),
-        true => product(one.total.cycles, &plain).join(" × "),
+fn of_loop(cost: &LoopCost) -> String {
+    let plain = [cost.iterations, cost.iteration.cycles];
+    match is_one(cost.entered) {
+        _ if cost.entered * cost.iterations <= 0.0 => "no iterations".to_owned(),
+        true => product(cost.total.cycles, &plain).join(" × "),
         false => {
-            let factors = [one.entered, plain[0], plain[1]];
-            let shown = product(one.total.cycles, &factors);
+            let factors = [cost.entered, plain[0], plain[1]];
+            let shown = product(cost.total.cycles, &factors);
             format!("{} entries × {} × {}", shown[0], shown[1], shown[2])
         }
     }
 }
 
 /// `~26 cycles`; `~13 cycles: 0.5 × 26` where a weight is applied to all of a line.
-pub fn line_label(one: &PlaceCost) -> String {
-    let cycles = one.total.cycles;
+pub fn line_label(cost: &PlaceCost) -> String {
+    let cycles = cost.total.cycles;
     let all = number(cycles);
-    match one.times.filter(|&times| times > 0.0 && !is_one(times)) {
+    match cost.times.filter(|&times| times > 0.0 && !is_one(times)) {
         Some(times) => {
             let shown = product(cycles, &[times, cycles / times]);
             format!("~{all} cycles: {}", shown.join(" × "))
@@ -292,7 +290,7 @@ fn workgroup(fit: &Fit) -> String {
 pub fn item_hover(costs: &Costs, known: Option<&Registers>) -> String {
     let cost = &costs.cost;
     let mut text = format!("{}\n", sentence(&cost.total, &cost.machine));
-    let origins = |from: Origin| cost.loops.iter().filter(|one| one.from == from).count();
+    let origins = |from: Origin| cost.loops.iter().filter(|it| it.from == from).count();
     let guessed = cost.guessed_loops;
     if guessed > 0 {
         text += &format!(
@@ -315,7 +313,7 @@ pub fn item_hover(costs: &Costs, known: Option<&Registers>) -> String {
     if cost.profiled {
         text += "\nblocks as often as the profile has them\n";
     }
-    let part = |(_, one): &(Span, PlaceCost)| one.times.is_some_and(|times| times < 1.0);
+    let part = |(_, it): &(Span, PlaceCost)| it.times.is_some_and(|times| times < 1.0);
     if !cost.profiled && cost.places.iter().any(part) {
         text += "\nbranches that whole warps take go both ways equally often by heuristic\n";
     }
@@ -336,40 +334,42 @@ pub fn place_hover(
 ) -> Option<(Span, String)> {
     let cost = &costs.cost;
     let lines = db::line_index(db, file);
-    let share = |one: &Cost| 100.0 * one.cycles / cost.total.cycles.max(1.0);
+    let share = |it: &Cost| 100.0 * it.cycles / cost.total.cycles.max(1.0);
     let mut sections: Vec<String> = Vec::new();
     let mut span = None;
     let around = |span: Span| span.contains(at) || span.end == at;
     if on_loop
-        && let Some(one) = innermost(cost.loops.iter().filter(|one| around(one.span)), |l| l.span)
+        && let Some(found) = innermost(cost.loops.iter().filter(|it| around(it.span)), |l| l.span)
     {
-        span = Some(one.span);
+        span = Some(found.span);
         sections.push(format!(
             "loop: {} iterations{}{}; in all {}: {}, {:.0} % of the function",
-            number(one.iterations),
-            match one.from {
+            number(found.iterations),
+            match found.from {
                 Origin::Constant => " (fact)",
                 Origin::Bound => " (bound)",
                 Origin::Profile => " (profile)",
                 Origin::Heuristic => " (heuristic)",
             },
-            match is_one(one.entered) {
+            match is_one(found.entered) {
                 true => String::new(),
-                false => format!(", entered {} times", number(one.entered)),
+                false => format!(", entered {} times", number(found.entered)),
             },
-            sentence(&one.total, &cost.machine),
-            of_loop(one),
-            share(&one.total)
+            sentence(&found.total, &cost.machine),
+            of_loop(found),
+            share(&found.total)
         ));
     }
-    if let Some(one) = innermost(cost.calls.iter().filter(|one| around(one.span)), |c| c.span) {
-        span = span.or(Some(one.span));
+    if let Some(found) = innermost(cost.calls.iter().filter(|call| around(call.span)), |c| {
+        c.span
+    }) {
+        span = span.or(Some(found.span));
         sections.push(format!(
             "call of `{}`, inlined{}: {}, {:.0} % of the function",
-            one.callee,
-            executed(Some(one.times)),
-            sentence(&one.total, &cost.machine),
-            share(&one.total)
+            found.callee,
+            executed(Some(found.times)),
+            sentence(&found.total, &cost.machine),
+            share(&found.total)
         ));
     }
     let line = lines.line_column(start + at).0;
@@ -397,5 +397,5 @@ fn executed(times: Option<f64>) -> String {
 }
 
 fn innermost<'c, T>(all: impl Iterator<Item = &'c T>, span: impl Fn(&T) -> Span) -> Option<&'c T> {
-    all.min_by_key(|one| span(one).len())
+    all.min_by_key(|it| span(it).len())
 }

@@ -213,32 +213,38 @@ const MOST_PLACES: usize = 32;
 /// One finding for all places of a function of which the same is to be said, where these are many: generated code that
 /// accesses an array a hundred times has one reason to be changed.
 fn alike_told_once(file: File, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let key = |one: &Diagnostic| (one.item.clone(), one.code, one.message.clone());
+    let key = |diagnostic: &Diagnostic| {
+        (
+            diagnostic.item.clone(),
+            diagnostic.code,
+            diagnostic.message.clone(),
+        )
+    };
     let mut places: FxHashMap<(String, &str, String), Vec<Span>> = FxHashMap::default();
-    for one in &found {
-        places.entry(key(one)).or_default().push(one.span);
+    for each in &found {
+        places.entry(key(each)).or_default().push(each.span);
     }
     places.retain(|_, spans| spans.len() > MOST_ALIKE);
     for spans in places.values_mut() {
         spans.sort_unstable();
     }
     let mut told = Vec::with_capacity(found.len());
-    for mut one in found {
-        if let Some(spans) = places.get(&key(&one)) {
-            if spans.first() != Some(&one.span) {
+    for mut each in found {
+        if let Some(spans) = places.get(&key(&each)) {
+            if spans.first() != Some(&each.span) {
                 continue;
             }
             let others = &spans[1..];
             let place = if others.len() == 1 { "place" } else { "places" };
-            one.message += &format!(" (and at {} more {place} of this function)", others.len());
+            each.message += &format!(" (and at {} more {place} of this function)", others.len());
             let also = others.iter().take(MOST_PLACES).map(|&span| Related {
                 file,
                 span,
                 text: "the same here".to_owned(),
             });
-            one.related.extend(also);
+            each.related.extend(also);
         }
-        told.push(one);
+        told.push(each);
     }
     told
 }
@@ -345,17 +351,17 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         };
         let same = shown
             .iter_mut()
-            .filter(|one| one.span == note.span && one.message == note.message);
-        for one in same {
+            .filter(|it| it.span == note.span && it.message == note.message);
+        for each in same {
             let text = text.into();
-            one.related = vec![Related { file, span, text }];
+            each.related = vec![Related { file, span, text }];
         }
     }
     notes::fold(&mut shown);
     if shown.len() > MOST_PROBLEMS {
         let more = shown.len() - MOST_PROBLEMS;
         // Which limit was met says more than what was lost by it.
-        shown.sort_by_key(|one| one.code != "limit");
+        shown.sort_by_key(|it| it.code != "limit");
         let span = shown[MOST_PROBLEMS].span;
         shown.truncate(MOST_PROBLEMS);
         shown.push(Diagnostic {

@@ -514,18 +514,18 @@ impl Remarks<'_> {
         let own = self.rows.loops.iter();
         let own = own.map(|fact| (fact, known.binary_search(&fact.header).is_ok()));
         let kernels = self.in_kernels.map_or(&[][..], |of| &of.loops);
-        for (one, expected) in told(own, kernels, |fact| fact.loc.span) {
-            let span = one.loc.span;
-            if one.trip == Class::Uniform || !self.is_wanted(span) || (self.page.brief && expected)
+        for (each, expected) in told(own, kernels, |fact| fact.loc.span) {
+            let span = each.loc.span;
+            if each.trip == Class::Uniform || !self.is_wanted(span) || (self.page.brief && expected)
             {
                 continue;
             }
-            let most = one.count.or(one.at_most);
+            let most = each.count.or(each.at_most);
             if self.page.brief && most.is_some_and(|most| most <= FEW_ROUNDS) {
                 continue;
             }
             // At the head's first line, where its cycles stand, too.
-            let label = text::loop_short(one);
+            let label = text::loop_short(each);
             out.push(self.remark(span.start, label, Category::Loop, span.start));
         }
     }

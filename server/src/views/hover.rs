@@ -106,21 +106,24 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     if let Some(access) = rows
         .accesses
         .iter()
-        .filter(|one| around(one.loc.span))
-        .min_by_key(|one| one.loc.span.len())
+        .filter(|access| around(access.loc.span))
+        .min_by_key(|access| access.loc.span.len())
     {
         span = span.or(Some(access.loc.span));
         let section = text::access_long(access, warp_size(function, facts));
         sections.push(section + &assumption(access.assumed, facts));
     }
     if span.is_none_or(|span| span.is_empty())
-        || rows.branches.iter().any(|one| Some(one.loc.span) == span)
+        || rows
+            .branches
+            .iter()
+            .any(|branch| Some(branch.loc.span) == span)
     {
         if let Some(branch) = rows
             .branches
             .iter()
-            .filter(|one| around(one.loc.span))
-            .min_by_key(|one| one.loc.span.len())
+            .filter(|branch| around(branch.loc.span))
+            .min_by_key(|branch| branch.loc.span.len())
         {
             span = span.or(Some(branch.loc.span));
             let mut section =
@@ -139,20 +142,27 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
             }
             section += &assumption(branch.assumed, facts);
             sections.push(section);
-        } else if let Some(one) = rows
+        } else if let Some(found) = rows
             .loops
             .iter()
-            .filter(|one| around(one.loc.span))
-            .min_by_key(|one| one.loc.span.len())
+            .filter(|it| around(it.loc.span))
+            .min_by_key(|it| it.loc.span.len())
         {
-            span = span.or(Some(one.loc.span));
-            let mut section = text::loop_long(one);
-            if one.trip > Class::Uniform {
-                let steps =
-                    program::cause_steps(db, file, item, function, facts, one.cause, one.header);
+            span = span.or(Some(found.loc.span));
+            let mut section = text::loop_long(found);
+            if found.trip > Class::Uniform {
+                let steps = program::cause_steps(
+                    db,
+                    file,
+                    item,
+                    function,
+                    facts,
+                    found.cause,
+                    found.header,
+                );
                 section += &why(db, file, &steps);
             }
-            section += &assumption(one.assumed, facts);
+            section += &assumption(found.assumed, facts);
             sections.push(section);
         }
     }
@@ -172,7 +182,7 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         }
         sections.push(section);
     } else if shows_costs && let Some(costs) = of_function(db, item, function) {
-        let on_loop = rows.loops.iter().any(|one| Some(one.loc.span) == span);
+        let on_loop = rows.loops.iter().any(|it| Some(it.loc.span) == span);
         let on_loop = on_loop || span.is_none();
         if let Some((place, section)) =
             super::costs::place_hover(db, file, place.start, at, costs, on_loop)
@@ -183,7 +193,8 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         }
     }
     // Of a variable in a condition its own facts are asked for, those of the condition at its operators.
-    let on_condition = span.is_none_or(|span| rows.branches.iter().any(|one| one.loc.span == span));
+    let on_condition =
+        span.is_none_or(|span| rows.branches.iter().any(|branch| branch.loc.span == span));
     let on_name = span == Some(function.name_span);
     if (on_condition || on_name)
         && let Some(ways) = ways(db, file, offset)
@@ -413,7 +424,7 @@ fn macro_or_include(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     if let Some(include) = unit
         .includes
         .iter()
-        .find(|one| one.file == FileId::MAIN && one.span.contains(offset))
+        .find(|include| include.file == FileId::MAIN && include.span.contains(offset))
     {
         let markdown = match include.resolved.and_then(|id| unit.path(id)) {
             Some(path) => format!("includes `{path}`"),

@@ -57,11 +57,11 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
             let elsewhere: FxHashSet<(Span, Code)> = rows
                 .findings
                 .iter()
-                .filter(|one| one.loc.site != ir::Site(0))
-                .filter_map(|one| {
-                    let callee = rows.item_of(one.loc.site);
-                    match program::absolute_in(db, file, item, callee, one.loc)? {
-                        (FileId::MAIN, span) => Some((span, one.code)),
+                .filter(|finding| finding.loc.site != ir::Site(0))
+                .filter_map(|finding| {
+                    let callee = rows.item_of(finding.loc.site);
+                    match program::absolute_in(db, file, item, callee, finding.loc)? {
+                        (FileId::MAIN, span) => Some((span, finding.code)),
                         _ => None,
                     }
                 })
@@ -159,7 +159,9 @@ fn of_sets(db: &dyn Db, file: File, processor: &str) -> Vec<Lens> {
         }
         let rows = set_loops::rows_of_item(db, file, item);
         let values = super::spilled::of_item(db, file, item, found);
-        let names = values.iter().map(|one| one.name(db, file).replace('`', ""));
+        let names = values
+            .iter()
+            .map(|value| value.name(db, file).replace('`', ""));
         let names: Vec<String> = names.collect();
         let lens = |span: Span, title: String| Lens {
             span,

@@ -76,15 +76,15 @@ pub fn rows_of_item(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Row> {
 fn resolved(db: &dyn Db, file: File, item: Item<'_>, loops: &ItemLoops) -> Vec<Row> {
     let all = |places: &[ItemPlaced]| -> Vec<Span> {
         let each = places.iter();
-        each.filter_map(|one| one.resolve(db, file, item)).collect()
+        each.filter_map(|it| it.resolve(db, file, item)).collect()
     };
     let said = |reasons: &[(HeldBack, Vec<ItemPlaced>)]| -> Vec<Said> {
         // Several reasons may read alike: at the same places they are one.
         let mut told: Vec<(String, &[ItemPlaced])> = Vec::new();
         for (reason, places) in reasons {
-            let one = (words_of(db, file, reason), places.as_slice());
-            if matches!(reason, HeldBack::FallenBack(_)) || !told.contains(&one) {
-                told.push(one);
+            let found = (words_of(db, file, reason), places.as_slice());
+            if matches!(reason, HeldBack::FallenBack(_)) || !told.contains(&found) {
+                told.push(found);
             }
         }
         let each = told.into_iter().map(|(text, places)| Said {
@@ -120,7 +120,7 @@ pub fn refusals(db: &dyn Db, file: File, name: Option<&str>) -> Vec<(Span, Strin
         }
     }
     // What stands in a function that others inline is said once.
-    out.sort_by(|one, other| (one.0.start, &one.1).cmp(&(other.0.start, &other.1)));
+    out.sort_by(|left, right| (left.0.start, &left.1).cmp(&(right.0.start, &right.1)));
     out.dedup();
     out
 }
@@ -239,7 +239,7 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
                 "load kept in a register",
                 "loads kept in registers",
             ));
-            if let Some(method) = report.method.filter(|one| *one != Method::Counted) {
+            if let Some(method) = report.method.filter(|it| *it != Method::Counted) {
                 parts.push(format!("exits by {method}"));
             }
             if let Some(drain) = report.epilogue {
@@ -274,7 +274,11 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
         let report = &row.report;
         let units = report.res_mii.first().map_or(1, |first| first.cycles);
         if !report.pipelined {
-            let reasons: Vec<&str> = row.reasons.iter().map(|one| one.text.as_str()).collect();
+            let reasons: Vec<&str> = row
+                .reasons
+                .iter()
+                .map(|reason| reason.text.as_str())
+                .collect();
             out.push(Note {
                 level: Level::Hint,
                 other: None,

@@ -20,16 +20,16 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         return Vec::new();
     };
     let lowered = db::lowered(db, item);
-    let function = lowered.first().and_then(|one| one.module.functions.first());
+    let function = lowered.first().and_then(|it| it.module.functions.first());
     let lines = db::line_index(db, file);
     let line = |at: u32| lines.line_column(at).0;
     let on_head = function.is_some_and(|function| {
         let own = function
             .loops
             .iter()
-            .filter(|one| one.loc.site == ir::Site(0));
-        own.into_iter().any(|one| {
-            let head = one.loc.span.shifted(place.start);
+            .filter(|it| it.loc.site == ir::Site(0));
+        own.into_iter().any(|it| {
+            let head = it.loc.span.shifted(place.start);
             head.contains(range.start) || line(head.start) == line(range.start)
         })
     });
@@ -142,7 +142,7 @@ fn sets(on: &OnSets) -> Cells {
                 bound: "-".to_owned(),
                 more: reasons
                     .first()
-                    .map_or_else(String::new, |one| format!("no code: {}", one.reason)),
+                    .map_or_else(String::new, |it| format!("no code: {}", it.reason)),
             };
         }
     };

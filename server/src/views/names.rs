@@ -29,7 +29,7 @@ pub fn definition(db: &dyn Db, file: File, offset: u32) -> Vec<Target> {
         if let Some(include) = unit
             .includes
             .iter()
-            .find(|one| one.file == FileId::MAIN && one.span.contains(offset))
+            .find(|include| include.file == FileId::MAIN && include.span.contains(offset))
         {
             let of = include
                 .resolved
@@ -44,11 +44,11 @@ pub fn definition(db: &dyn Db, file: File, offset: u32) -> Vec<Target> {
                 .collect();
         }
         if let Some((_, definition)) = unit.macro_at(offset) {
-            let target = definition.and_then(|one| {
-                let file = program::unit_file(db, file, one.file?)?;
+            let target = definition.and_then(|it| {
+                let file = program::unit_file(db, file, it.file?)?;
                 Some(Target {
                     file,
-                    span: one.name_span,
+                    span: it.name_span,
                     write: true,
                 })
             });
@@ -125,20 +125,20 @@ pub(super) fn local(
 ) -> Option<(u32, Span, Vec<(Span, bool)>)> {
     let (place, item) = item_at(db, file, offset)?;
     let rows = parts::part_at(db, item, offset - place.start)?.rows;
-    let one = at_offset(rows, offset - place.start)?;
-    if one.variable_kind == ir::VariableKind::Global || one.declared.is_empty() {
+    let found = at_offset(rows, offset - place.start)?;
+    if found.variable_kind == ir::VariableKind::Global || found.declared.is_empty() {
         return None;
     }
     let mut spans: Vec<(Span, bool)> = rows
         .occurrences
         .iter()
-        .filter(|other| other.variable == one.variable)
+        .filter(|other| other.variable == found.variable)
         .map(|other| (other.span, other.kind != ir::BindingKind::Read))
-        .chain([(one.declared, true)])
+        .chain([(found.declared, true)])
         .collect();
     spans.sort_by(|a, b| (a.0, b.1).cmp(&(b.0, a.1)));
     spans.dedup_by_key(|(span, _)| *span);
-    Some((place.start, one.declared, spans))
+    Some((place.start, found.declared, spans))
 }
 
 /// Top-level declarations of a name anywhere in the unit; the name's own place.

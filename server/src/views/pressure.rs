@@ -60,8 +60,8 @@ pub fn table(row: &Row) -> String {
         return out;
     }
     out += "\n\n| variable | registers | class | reads | without it |\n| --- | ---: | --- | --- | --- |\n";
-    for one in row.variables.iter().take(LISTED) {
-        let name = one.name.replace('|', "\\|");
+    for variable in row.variables.iter().take(LISTED) {
+        let name = variable.name.replace('|', "\\|");
         // What quotes something itself is not quoted again.
         let name = match name.contains('`') {
             true => name,
@@ -70,15 +70,15 @@ pub fn table(row: &Row) -> String {
         let _ = writeln!(
             out,
             "| {name} | {} | {} | {} | {} |",
-            one.registers,
-            super::text::class_name(one.class),
-            reads(one),
-            remedy(one.remedy)
+            variable.registers,
+            super::text::class_name(variable.class),
+            reads(variable),
+            remedy(variable.remedy)
         );
     }
     let more = &row.variables[row.variables.len().min(LISTED)..];
     if !more.is_empty() {
-        let sum: u32 = more.iter().map(|one| one.registers).sum();
+        let sum: u32 = more.iter().map(|it| it.registers).sum();
         let _ = write!(
             out,
             "\n{} more in {sum} registers: `lockstep registers`",
@@ -158,10 +158,7 @@ pub fn lens(known: &Registers, peak: Option<u32>) -> Option<String> {
     if let Some(line) = peak {
         let _ = write!(out, " · peak line {line}");
     }
-    if let Some(budget) = known
-        .budget
-        .filter(|one| one.reason.is_chosen() || over > 0)
-    {
+    if let Some(budget) = known.budget.filter(|it| it.reason.is_chosen() || over > 0) {
         let _ = write!(out, " · budget {}", budget.registers);
         if over > 0 {
             let _ = write!(out, ": about {over} over");
@@ -188,8 +185,8 @@ pub const fn is_told(kind: FunctionKind) -> bool {
 }
 
 /// `recompute, 3 operations a read`
-pub fn remedy(one: Remedy) -> String {
-    match one {
+pub fn remedy(remedy: Remedy) -> String {
+    match remedy {
         Remedy::Recompute { operations: 1 } => "recompute, 1 operation a read".to_owned(),
         Remedy::Recompute { operations } => format!("recompute, {operations} operations a read"),
         Remedy::ScalarRegister => "a scalar register".to_owned(),
@@ -213,9 +210,9 @@ pub const fn kind(scalar: Option<u32>) -> &'static str {
 }
 
 /// `16, 12 in loops`
-pub fn reads(one: &Entry) -> String {
-    match one.reads_in_loops {
-        0 => one.reads.to_string(),
-        inside => format!("{}, {inside} in loops", one.reads),
+pub fn reads(entry: &Entry) -> String {
+    match entry.reads_in_loops {
+        0 => entry.reads.to_string(),
+        inside => format!("{}, {inside} in loops", entry.reads),
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     };
     let lowered = db::lowered(db, item);
     let (Some(function), Some(own)) = (
-        lowered.first().and_then(|one| one.module.functions.first()),
+        lowered.first().and_then(|it| it.module.functions.first()),
         text.get(place.start as usize..place.end as usize),
     ) else {
         return found;
@@ -174,9 +174,8 @@ impl Trying<'_> {
             inside && (profiled || self.structural(candidate))
         };
         let all = self.document.candidates().into_iter().filter(promising);
-        let mut known: Vec<(f64, Candidate)> = all
-            .map(|one| (self.share(&one).unwrap_or(0.0), one))
-            .collect();
+        let mut known: Vec<(f64, Candidate)> =
+            all.map(|it| (self.share(&it).unwrap_or(0.0), it)).collect();
         // Stable: without a profile in the order of the text.
         known.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut found: Vec<(f64, Action)> = Vec::new();
@@ -218,8 +217,8 @@ impl Trying<'_> {
             self.machine,
             zeros,
         );
-        let order = version_set::ordered(&candidates, &wanted, |one| {
-            (one.members.to_vec(), self.share(one))
+        let order = version_set::ordered(&candidates, &wanted, |it| {
+            (it.members.to_vec(), self.share(it))
         });
         let mut set = version_set::Set::default();
         let mut chosen: Vec<Version> = Vec::new();
@@ -228,7 +227,7 @@ impl Trying<'_> {
                 break;
             }
             let settings = Settings {
-                number: chosen.iter().map(|one| one.number + 1).max().unwrap_or(1),
+                number: chosen.iter().map(|it| it.number + 1).max().unwrap_or(1),
                 ..allowed
             };
             let Ok(version) = self.attempt(&candidate, settings) else {
@@ -248,7 +247,7 @@ impl Trying<'_> {
             }
         }
         // Each is judged in the text that the later ones are in already.
-        chosen.sort_by_key(|one| std::cmp::Reverse(one.insertions[0].0));
+        chosen.sort_by_key(|it| std::cmp::Reverse(it.insertions[0].0));
         let mut after = self.text.to_owned();
         let mut edits = Vec::new();
         for version in chosen {
@@ -330,12 +329,12 @@ fn at_line(document: &Document<'_>, offset: u32) -> Vec<Candidate> {
     let all = document.candidates();
     let here: Vec<Candidate> = all
         .into_iter()
-        .filter(|one| one.places.iter().any(|place| line(place.start) == wanted))
+        .filter(|it| it.places.iter().any(|place| line(place.start) == wanted))
         .collect();
     let named: Vec<Candidate> = here
         .iter()
-        .filter(|one| {
-            one.places
+        .filter(|it| {
+            it.places
                 .iter()
                 .any(|place| place.start <= offset && offset <= place.end)
         })
@@ -354,7 +353,7 @@ fn judged(text: &str, start: u32, version: Version) -> Result<Version, Refusal> 
         }
         after.insert_str(at, new);
     }
-    let inside = start + version.insertions.first().map_or(0, |one| one.0 + 4);
+    let inside = start + version.insertions.first().map_or(0, |it| it.0 + 4);
     let removal = remove(&after, inside).ok_or(Rejection::NotRemovable)?;
     check::check(text, &after, &removal).map_err(Rejection::Rule)?;
     Ok(version)

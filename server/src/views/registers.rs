@@ -49,8 +49,8 @@ pub fn report(row: &Row, budget: Option<u32>) -> String {
     let widest = |of: &dyn Fn(&Entry) -> usize, least: usize| {
         row.variables.iter().map(of).max().unwrap_or(0).max(least)
     };
-    let name = widest(&|one| one.name.chars().count(), 8);
-    let reads = widest(&|one| pressure::reads(one).len(), 5);
+    let name = widest(&|it| it.name.chars().count(), 8);
+    let reads = widest(&|it| pressure::reads(it).len(), 5);
     if !row.variables.is_empty() {
         let _ = writeln!(
             out,
@@ -58,22 +58,22 @@ pub fn report(row: &Row, budget: Option<u32>) -> String {
             "variable", "reads"
         );
     }
-    for one in &row.variables {
+    for variable in &row.variables {
         let line = |line: Option<u32>| line.map_or("-".to_owned(), |line| line.to_string());
-        let again = if one.next_iteration { "^" } else { "" };
+        let again = if variable.next_iteration { "^" } else { "" };
         let _ = writeln!(
             out,
             "  {:>9}  {:name$}  {:9}  {:>7}  {:>9}  {:reads$}  {}",
-            one.registers,
-            one.name,
-            class_name(one.class),
-            line(one.defined),
-            format!("{again}{}", line(one.last_read)),
-            pressure::reads(one),
-            pressure::remedy(one.remedy)
+            variable.registers,
+            variable.name,
+            class_name(variable.class),
+            line(variable.defined),
+            format!("{again}{}", line(variable.last_read)),
+            pressure::reads(variable),
+            pressure::remedy(variable.remedy)
         );
     }
-    if row.variables.iter().any(|one| one.next_iteration) {
+    if row.variables.iter().any(|variable| variable.next_iteration) {
         let _ = writeln!(out, "  ^ in the next iteration");
     }
     let Some(budget) = measure(row, budget) else {
@@ -83,7 +83,7 @@ pub fn report(row: &Row, budget: Option<u32>) -> String {
     let _ = match cheapest(row, budget) {
         _ if over == 0 => writeln!(out, "  fits {budget} registers"),
         Some(chosen) => {
-            let names: Vec<&str> = chosen.iter().map(|one| one.name.as_str()).collect();
+            let names: Vec<&str> = chosen.iter().map(|it| it.name.as_str()).collect();
             writeln!(
                 out,
                 "  {over} over {budget} registers; cheapest to be without at the peak: {}",

@@ -86,8 +86,8 @@ fn occurrences(db: &dyn Db, file: File, offset: u32) -> Result<(Vec<Span>, Strin
     let others: FxHashSet<Span> = rows_of(db, item)
         .iter()
         .flat_map(|rows| &rows.occurrences)
-        .filter(|one| one.name == name && one.declared != declared)
-        .flat_map(|one| [one.span.shifted(start), one.declared.shifted(start)])
+        .filter(|it| it.name == name && it.declared != declared)
+        .flat_map(|it| [it.span.shifted(start), it.declared.shifted(start)])
         .collect();
     let lines = db::line_index(db, file);
     let mut spans = Vec::new();

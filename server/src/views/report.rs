@@ -218,10 +218,10 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                         components: value
                             .components
                             .iter()
-                            .map(|one| ComponentRow {
-                                name: one.name.to_string(),
-                                class: class_name(one.class),
-                                form: one.form.to_string(),
+                            .map(|component| ComponentRow {
+                                name: component.name.to_string(),
+                                class: class_name(component.class),
+                                form: component.form.to_string(),
                             })
                             .collect(),
                     }
@@ -263,21 +263,21 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                 loops: rows
                     .loops
                     .iter()
-                    .map(|one| {
-                        let (line, column) = spot(one.loc.span);
+                    .map(|it| {
+                        let (line, column) = spot(it.loc.span);
                         LoopRow {
                             line,
                             column,
-                            trip_class: class_name(one.trip),
-                            scope: one.uniform_at.map(scope_name),
-                            count: one.count,
-                            at_most: one.at_most,
-                            trips: one
+                            trip_class: class_name(it.trip),
+                            scope: it.uniform_at.map(scope_name),
+                            count: it.count,
+                            at_most: it.at_most,
+                            trips: it
                                 .trips
                                 .as_ref()
                                 .map(Logarithm::to_string)
                                 .unwrap_or_default(),
-                            assumed: one.assumed,
+                            assumed: it.assumed,
                         }
                     })
                     .collect(),
@@ -295,8 +295,8 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
     };
     let diagnostics = super::diagnostics::diagnostics(db, file)
         .iter()
-        .filter(|one| inside(one.span))
-        .map(|one| diagnostic_row(db, file, one))
+        .filter(|diagnostic| inside(diagnostic.span))
+        .map(|diagnostic| diagnostic_row(db, file, diagnostic))
         .collect();
     let problems = program::problems(db, file)
         .into_iter()
@@ -313,20 +313,20 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
     }
 }
 
-pub fn diagnostic_row(db: &dyn Db, file: File, one: &Diagnostic) -> DiagnosticRow {
+pub fn diagnostic_row(db: &dyn Db, file: File, diagnostic: &Diagnostic) -> DiagnosticRow {
     let source = program::text(file.source(db));
     let lines = db::line_index(db, file);
-    let (line, column) = line_column(source, lines, one.span.start);
-    let (end_line, end_column) = line_column(source, lines, one.span.end);
+    let (line, column) = line_column(source, lines, diagnostic.span.start);
+    let (end_line, end_column) = line_column(source, lines, diagnostic.span.end);
     DiagnosticRow {
-        code: one.code.to_owned(),
-        tier: level_name(one.level),
+        code: diagnostic.code.to_owned(),
+        tier: level_name(diagnostic.level),
         line,
         column,
         end_line,
         end_column,
-        message: one.message.clone(),
-        related: one
+        message: diagnostic.message.clone(),
+        related: diagnostic
             .related
             .iter()
             .map(|related| {
@@ -343,7 +343,7 @@ pub fn diagnostic_row(db: &dyn Db, file: File, one: &Diagnostic) -> DiagnosticRo
                 }
             })
             .collect(),
-        fix: one.fix.as_ref().map(|fix| fix.title.clone()),
+        fix: diagnostic.fix.as_ref().map(|fix| fix.title.clone()),
     }
 }
 

@@ -68,7 +68,7 @@ impl Row {
     /// Cycles an iteration that the accesses to values in memory take.
     #[must_use]
     pub fn spill_cycles(&self) -> u32 {
-        self.spills.iter().map(|one| one.cycles).sum()
+        self.spills.iter().map(|spill| spill.cycles).sum()
     }
 }
 
@@ -138,7 +138,7 @@ pub fn refusals(db: &dyn Db, file: File, name: Option<&str>) -> Vec<(Span, Strin
             out.push((span, reason.to_string()));
         }
     }
-    out.sort_by(|one, other| (one.0.start, &one.1).cmp(&(other.0.start, &other.1)));
+    out.sort_by(|left, right| (left.0.start, &left.1).cmp(&(right.0.start, &right.1)));
     out.dedup();
     out
 }

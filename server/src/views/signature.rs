@@ -56,17 +56,17 @@ pub fn signature(db: &dyn Db, file: File, offset: u32) -> Option<Signatures> {
             parameters: function
                 .parameters
                 .iter()
-                .map(|one| part(one.span))
+                .map(|parameter| part(parameter.span))
                 .collect(),
             about: String::new(),
         });
     }
     let language = file.language(db);
-    if let Some(one) = provided(language).iter().find(|one| one.name == name) {
+    if let Some(found) = provided(language).iter().find(|it| it.name == name) {
         signatures.push(Signature {
-            label: one.signature.to_owned(),
-            parameters: parameters(one.signature),
-            about: one.about.to_owned(),
+            label: found.signature.to_owned(),
+            parameters: parameters(found.signature),
+            about: found.about.to_owned(),
         });
     }
     signatures.dedup();

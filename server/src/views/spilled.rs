@@ -73,7 +73,7 @@ impl Spilled {
     /// Cycles an iteration, in all loops.
     #[must_use]
     pub fn cycles(&self) -> u32 {
-        self.loops.iter().map(|one| one.1).sum()
+        self.loops.iter().map(|it| it.1).sum()
     }
 }
 
@@ -130,7 +130,7 @@ pub fn hints(db: &dyn Db, file: File, all: bool, line_end: &dyn Fn(u32) -> u32) 
         let (Some(name), Some(definition)) = (&spilled.variable, spilled.definition) else {
             continue;
         };
-        let accesses: u32 = spilled.loops.iter().map(|one| one.2 + one.3).sum();
+        let accesses: u32 = spilled.loops.iter().map(|it| it.2 + it.3).sum();
         let label = match (spilled.cycles(), accesses) {
             (0, accesses) if accesses == 0 || !all => continue,
             (0, 1) => format!("{name} spills: 1 access/iter"),
@@ -175,11 +175,11 @@ fn word_at(text: &str, offset: u32) -> Option<Span> {
     }
     let start = (0..at)
         .rev()
-        .take_while(|&one| is_word(bytes[one]))
+        .take_while(|&it| is_word(bytes[it]))
         .last()
         .unwrap_or(at);
     let end = (at..bytes.len())
-        .find(|&one| !is_word(bytes[one]))
+        .find(|&it| !is_word(bytes[it]))
         .unwrap_or(bytes.len());
     Some(Span::new(start as u32, end as u32))
 }
@@ -242,8 +242,12 @@ pub(super) fn notes(db: &dyn Db, file: File) -> Vec<Note> {
         if row.spills.is_empty() || row.is_inlined() {
             continue;
         }
-        let names: Vec<&str> = row.spills.iter().map(|one| one.name.as_str()).collect();
-        let accesses: u32 = row.spills.iter().map(|one| one.stores + one.loads).sum();
+        let names: Vec<&str> = row.spills.iter().map(|spill| spill.name.as_str()).collect();
+        let accesses: u32 = row
+            .spills
+            .iter()
+            .map(|spill| spill.stores + spill.loads)
+            .sum();
         let cycles = match row.spill_cycles() {
             0 => "no cycle more beside its other work".to_owned(),
             1 => "1 cycle an iteration".to_owned(),

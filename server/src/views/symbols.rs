@@ -57,13 +57,13 @@ pub fn symbols(db: &dyn Db, file: File) -> Vec<Symbol> {
         let parsed = &db::declaration(db, item).item;
         let (kind, selection) = match &parsed.kind {
             ItemKind::Function(function) => (SymbolKind::Function, function.signature_span),
-            ItemKind::Struct(one) => (
+            ItemKind::Struct(found) => (
                 SymbolKind::Struct,
-                one.name.as_ref().map_or(one.span, |name| name.span),
+                found.name.as_ref().map_or(found.span, |name| name.span),
             ),
-            ItemKind::Enum(one) => (
+            ItemKind::Enum(found) => (
                 SymbolKind::Enum,
-                one.name.as_ref().map_or(one.span, |name| name.span),
+                found.name.as_ref().map_or(found.span, |name| name.span),
             ),
             ItemKind::Alias(alias) => (SymbolKind::Struct, alias.name.span),
             ItemKind::Variables(declaration) => (SymbolKind::Variable, declaration.span),
@@ -93,13 +93,13 @@ pub struct Declared {
 /// Functions, types and variables of a file and of its includes whose name fits a query.
 pub fn of_unit(db: &dyn Db, file: File, query: &str) -> Vec<Declared> {
     let mut found: Vec<Declared> = Vec::new();
-    for one in symbols(db, file) {
-        if fits(query, &one.name) {
+    for symbol in symbols(db, file) {
+        if fits(query, &symbol.name) {
             found.push(Declared {
-                name: one.name,
-                kind: one.kind,
+                name: symbol.name,
+                kind: symbol.kind,
                 file,
-                span: one.selection,
+                span: symbol.selection,
             });
         }
     }

@@ -15,10 +15,10 @@ pub fn class_and_form(class: Class, form: &ValueForm) -> String {
 }
 
 /// A number with its word; nothing of none.
-pub fn counted(count: usize, one: &str, many: &str) -> Option<String> {
+pub fn counted(count: usize, word: &str, many: &str) -> Option<String> {
     match count {
         0 => None,
-        1 => Some(format!("1 {one}")),
+        1 => Some(format!("1 {word}")),
         count => Some(format!("{count} {many}")),
     }
 }
@@ -213,16 +213,16 @@ pub fn branch_note(branch: &BranchFact) -> String {
     }
 }
 
-pub fn loop_short(one: &LoopFact) -> String {
-    match (one.trip, one.count) {
+pub fn loop_short(fact: &LoopFact) -> String {
+    match (fact.trip, fact.count) {
         (Class::Uniform, Some(count)) => format!("{count} iterations"),
         (Class::Uniform, None) => "uniform trip count".to_owned(),
         _ => "divergent trip count".to_owned(),
     }
 }
 
-pub fn loop_long(one: &LoopFact) -> String {
-    match (one.trip, one.count) {
+pub fn loop_long(fact: &LoopFact) -> String {
+    match (fact.trip, fact.count) {
         (Class::Uniform, Some(count)) => format!("loop: **{count} iterations** in every lane"),
         (Class::Uniform, None) => {
             "loop: **uniform trip count**, all lanes leave in the same iteration".to_owned()

@@ -40,7 +40,7 @@ pub(super) fn wanted(
     };
     let made = specialize(function, probabilities, weights, machine, settings).made;
     let known = |value: &Value| (value.0 as usize) < function.values.len();
-    let members = made.into_iter().map(|one| one.members.to_vec());
+    let members = made.into_iter().map(|it| it.members.to_vec());
     members.filter(|all| all.iter().all(known)).collect()
 }
 
@@ -51,16 +51,16 @@ pub(super) fn ordered<C: Clone>(
     of: impl Fn(&C) -> (Vec<Value>, Option<f64>),
 ) -> Vec<C> {
     let mut known: Vec<(usize, f64, &C)> = Vec::new();
-    for one in candidates {
-        let (values, share) = of(one);
+    for candidate in candidates {
+        let (values, share) = of(candidate);
         if let Some(share) = share.filter(|&share| share > 0.0) {
             let at = wanted.iter().position(|all| *all == values);
-            known.push((at.unwrap_or(usize::MAX), share, one));
+            known.push((at.unwrap_or(usize::MAX), share, candidate));
         }
     }
     // Stable: of equals in the order of the text.
     known.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    known.into_iter().map(|(_, _, one)| one.clone()).collect()
+    known.into_iter().map(|(_, _, it)| it.clone()).collect()
 }
 
 /// Versions that were chosen.
@@ -136,7 +136,7 @@ pub(super) fn of_source(
     let all = candidates(source, function);
     let lowered = all
         .iter()
-        .find_map(|one| versions::function_around(db, item, one.place))?;
+        .find_map(|it| versions::function_around(db, item, it.place))?;
     let probabilities = versions::probabilities(db, item, lowered)?;
     let weights = versions::executions(db, item, lowered).unwrap_or_else(|| frequency(lowered));
     // What the author has not permitted is asked for by another action.
@@ -145,9 +145,9 @@ pub(super) fn of_source(
         false => Zeros::Ieee,
     };
     let wanted = wanted(lowered, &probabilities, &weights, machine, zeros);
-    let order = ordered(&all, &wanted, |one: &Candidate| {
-        let values = versions::values_of(lowered, one).unwrap_or_default();
-        (values, versions::probability(db, item, one))
+    let order = ordered(&all, &wanted, |candidate: &Candidate| {
+        let values = versions::values_of(lowered, candidate).unwrap_or_default();
+        (values, versions::probability(db, item, candidate))
     });
     let mut set = Set::default();
     let mut edits = Vec::new();

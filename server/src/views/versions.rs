@@ -69,7 +69,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             return;
         };
         let mut offered: Vec<(f64, Action)> = Vec::new();
-        let mut one = |id: &str, settings: Settings| {
+        let mut it = |id: &str, settings: Settings| {
             let tried = attempt(db, item, source, function, &candidate, settings);
             let ieee = tried == Err(Refusal::Ieee);
             let gain = tried.as_ref().ok().and_then(rank);
@@ -78,12 +78,12 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             ieee
         };
         let mut offer = |ids: [&str; 2], settings: Settings| {
-            if one(ids[0], settings) {
+            if it(ids[0], settings) {
                 let permitted = Settings {
                     absorb: true,
                     ..settings
                 };
-                one(ids[1], permitted);
+                it(ids[1], permitted);
             }
         };
         let each_lane = Settings {
@@ -116,7 +116,7 @@ pub fn verdict(db: &dyn Db, file: File, item: Item<'_>, at: Span) -> Option<Stri
     with_source(db, file, item, place, parsed, |source| {
         let candidate = function_at(parsed, at.start)
             .and_then(|f| Some((f, candidate_at(source, f, at.start)?)));
-        let Some((function, candidate)) = candidate.filter(|(_, one)| one.place == at) else {
+        let Some((function, candidate)) = candidate.filter(|(_, it)| it.place == at) else {
             return;
         };
         let allowed = settings(db, file, item);

@@ -138,13 +138,13 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(&'static str, Span, String, Str
                         item.name(db).to_string(),
                     )];
                 }
-                if let Some(one) = &zeros.stale {
+                if let Some(found) = &zeros.stale {
                     let span = name_span(db, item)
                         .map_or(Span::at(place.start), |span| span.shifted(place.start));
-                    stale.push((span, item.name(db).to_string(), one.clone()));
+                    stale.push((span, item.name(db).to_string(), found.clone()));
                 }
             }
-            let Some((span, item, one)) = stale.first() else {
+            let Some((span, item, found)) = stale.first() else {
                 return Vec::new();
             };
             let more = match stale.len() - 1 {
@@ -157,8 +157,8 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(&'static str, Span, String, Str
                 format!(
                     "`{item}` has changed since {name} was made{}{more}: {} of its {} values were found again; `lockstep profile` makes it anew",
                     when(&profile),
-                    one.found,
-                    one.of
+                    found.found,
+                    found.of
                 ),
                 item.clone(),
             )]

@@ -46,7 +46,7 @@ pub(crate) fn symbols(file: &[u8]) -> Option<Vec<Symbol>> {
             link: number(file, at + 0x28, 4)?,
         });
     }
-    let table = sections.iter().find(|one| one.ty == 2)?;
+    let table = sections.iter().find(|section| section.ty == 2)?;
     let names = sections.get(table.link as usize)?;
     let mut out = Vec::new();
     for at in (table.offset..table.offset + table.size).step_by(24) {

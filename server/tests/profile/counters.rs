@@ -75,10 +75,10 @@ fn compared(name: &str, source: &str, toml: &str) -> usize {
         .filter(|site| site.item == direct.name)
     {
         let item = imported.profile.item(&direct.name).expect("the item");
-        if let [one] = site.values.as_slice() {
+        if let [found] = site.values.as_slice() {
             let (counted, own) = (
-                item.value(*one).expect("counted"),
-                direct.value(*one).expect("profiled"),
+                item.value(*found).expect("counted"),
+                direct.value(*found).expect("profiled"),
             );
             let pair = |value: &facts::values::stored::StoredValue| (value.executions, value.zeros);
             assert_eq!(

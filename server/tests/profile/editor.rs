@@ -43,8 +43,13 @@ fn hints(db: &Database, file: File) -> Vec<(String, String)> {
 fn codes(db: &Database, file: File) -> Vec<String> {
     views::diagnostics::diagnostics(db, file)
         .into_iter()
-        .filter(|one| one.code.contains("profile"))
-        .map(|one| format!("{:?} {}: {}", one.level, one.code, one.message))
+        .filter(|diagnostic| diagnostic.code.contains("profile"))
+        .map(|diagnostic| {
+            format!(
+                "{:?} {}: {}",
+                diagnostic.level, diagnostic.code, diagnostic.message
+            )
+        })
         .collect()
 }
 

@@ -30,9 +30,9 @@ pub(crate) fn agree(place: &Place, source: &str, calls: &[(&str, Vec<i64>)]) {
 /// Returns the result of the simulator.
 pub(crate) fn simulated(assembly: &str, name: &str, given: &[&str]) -> i64 {
     let mut arguments = vec!["sim", assembly, "--item", name, "--format", "json"];
-    for &one in given {
+    for &each in given {
         arguments.push("--arg");
-        arguments.push(one);
+        arguments.push(each);
     }
     let run = lockstep(&arguments);
     assert!(run.status.success(), "{name}({given:?}): {}", errors(&run));
@@ -52,7 +52,7 @@ fn of_host(place: &Place, source: &str, calls: &[(&str, Vec<i64>)]) -> Option<Ve
          int main(int count, char **words) {{ int k = atoi(words[1]);\n"
     );
     for (number, (name, given)) in calls.iter().enumerate() {
-        let list: Vec<String> = given.iter().map(|one| format!("{one}l")).collect();
+        let list: Vec<String> = given.iter().map(|it| format!("{it}l")).collect();
         let list = list.join(", ");
         let _ = writeln!(
             text,

@@ -85,7 +85,7 @@ impl Client {
     pub fn answer(&mut self, id: i64) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if let Some(at) = self.answers.iter().position(|one| one["id"] == id) {
+            if let Some(at) = self.answers.iter().position(|answer| answer["id"] == id) {
                 return self.answers.swap_remove(at);
             }
             assert!(self.receive(deadline), "no answer to request {id}");
@@ -111,7 +111,7 @@ impl Client {
             if let Some(at) = self
                 .others
                 .iter()
-                .position(|one| one["method"] == method && fits(&one["params"]))
+                .position(|it| it["method"] == method && fits(&it["params"]))
             {
                 return self.others.remove(at).unwrap_or_default()["params"].take();
             }

@@ -23,7 +23,7 @@ const FLOATS: [Type; 4] = [Type::F16, Type::BF16, Type::F32, Type::F64];
 
 /// Every value of a type that the text form of the IR names.
 pub(crate) fn every<T: Named>() -> impl Iterator<Item = T> {
-    T::ALL.iter().map(|(one, _)| *one)
+    T::ALL.iter().map(|(it, _)| *it)
 }
 
 /// Numbers of a type as bits: the edges, then random ones.
@@ -130,7 +130,7 @@ fn rows(types: &[Type]) -> Vec<Vec<u64>> {
     };
     let lists: Vec<Vec<u64>> = types.iter().map(|&ty| numbers(ty, per)).collect();
     let mut rows: Vec<Vec<u64>> = match lists.as_slice() {
-        [one] => one.iter().map(|&bits| vec![bits]).collect(),
+        [found] => found.iter().map(|&bits| vec![bits]).collect(),
         [a, b] => a
             .iter()
             .flat_map(|&x| b.iter().map(move |&y| vec![x, y]))

@@ -29,7 +29,7 @@ const ROUNDS: usize = 40;
 
 /// A function whose values have colours.
 pub(super) struct Coloured<T: Target> {
-    /// By virtual register; `None`: nothing names it, or it is spilled.
+    /// The register of each virtual register; `None`: nothing names it, or it is spilled.
     pub(super) registers: Vec<Option<T::Register>>,
     pub(super) spilled: FxHashSet<Virtual>,
 }
@@ -278,7 +278,7 @@ impl<'f, T: Target> Graph<'f, T> {
             };
             let next = easy.or_else(|| {
                 left.iter()
-                    .min_by(|&one, &other| merit(one).total_cmp(&merit(other)))
+                    .min_by(|&left, &right| merit(left).total_cmp(&merit(right)))
             })?;
             left.remove(&next);
             order.push(next);
@@ -321,7 +321,7 @@ impl<'f, T: Target> Graph<'f, T> {
                         fits && !short.contains(&other) && self.function.place(other).is_none()
                     });
                     let cost = |it: Virtual| self.nodes[it.0 as usize].cost;
-                    let gone = all.min_by(|&one, &other| cost(one).total_cmp(&cost(other)))?;
+                    let gone = all.min_by(|&left, &right| cost(left).total_cmp(&cost(right)))?;
                     without.push(gone);
                 }
                 None => without.push(value),

@@ -191,11 +191,11 @@ impl<'a, T: Target> Checker<'a, T> {
     fn given(&self) -> Result<(), Violation<T::Register>> {
         let given = |register: Virtual| self.allocation.register(register);
         let outputs = &self.before.outputs;
-        let passed: Vec<T::Register> = outputs.iter().map(|&one| given(one)).collect();
+        let passed: Vec<T::Register> = outputs.iter().map(|&output| given(output)).collect();
         let operations = || self.after.blocks.iter().flat_map(|it| &it.operations);
         let named = || operations().flat_map(Operation::virtual_registers);
-        let apart = |one: T::Register| {
-            let other = |register: Virtual| !outputs.contains(&register) && given(register) == one;
+        let apart = |it: T::Register| {
+            let other = |register: Virtual| !outputs.contains(&register) && given(register) == it;
             !named().any(other)
         };
         for (&register, &place) in outputs.iter().zip(&passed) {
@@ -295,10 +295,10 @@ impl<'a, T: Target> Checker<'a, T> {
         let mut held = Vec::new();
         for (location, contents) in (0..).zip(&state.contents) {
             let from = held.len();
-            for one in contents {
-                let own = one.value < self.virtuals && !self.exposed[one.value as usize];
+            for content in contents {
+                let own = content.value < self.virtuals && !self.exposed[content.value as usize];
                 if !own {
-                    held.push((location, one.value, one.guard));
+                    held.push((location, content.value, content.guard));
                 }
             }
             held[from..].sort_unstable();

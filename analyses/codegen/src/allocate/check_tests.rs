@@ -306,7 +306,7 @@ fn a_write_under_a_predicate_needs_the_old_value_unless_that_is_read_under_it_al
     let [a, b, c, p] = [0, 1, 2, 3].map(Virtual);
     let files = [File::General, File::General, File::General, File::Predicate];
     let compare = [Operand::from(p), Reg::P0.into()];
-    let one = |read: Operation| {
+    let found = |read: Operation| {
         let mut operations = vec![
             of(op!("cmp.eq"), compare.clone(), [Reg::R0.into(), a.into()]),
             of(op!("mov"), [c.into()], [b.into()]),
@@ -318,7 +318,7 @@ fn a_write_under_a_predicate_needs_the_old_value_unless_that_is_read_under_it_al
     };
     let add = of(op!("add"), [c.into()], [a.into(), b.into()]);
     for (read, fault) in [(add.clone(), true), (under(p, add), false)] {
-        let mut made = one(read);
+        let mut made = found(read);
         // The old value is read by the compare, and then it is gone.
         let register = *made.place(a);
         let write = of(op!("adds"), [register.into()], [1.into(), Reg::R0.into()]);
@@ -400,15 +400,15 @@ fn registers_of_c_that_are_live_at_once_may_not_be_one() {
         let live = Liveness::of(&made.before);
         for block in 0..made.before.blocks.len() as u32 {
             let there: Vec<Virtual> = live.at_start(block).iter().collect();
-            for (at, &one) in there.iter().enumerate() {
+            for (at, &each) in there.iter().enumerate() {
                 for &other in &there[at + 1..] {
-                    if made.before.file(one) != made.before.file(other) {
+                    if made.before.file(each) != made.before.file(other) {
                         continue;
                     }
-                    let (kept, given) = (*made.place(one), *made.place(other));
-                    *made.place(one) = given;
-                    assert!(made.check().is_err(), "{one:?} in {given}, with {other:?}");
-                    *made.place(one) = kept;
+                    let (kept, given) = (*made.place(each), *made.place(other));
+                    *made.place(each) = given;
+                    assert!(made.check().is_err(), "{each:?} in {given}, with {other:?}");
+                    *made.place(each) = kept;
                     changed += 1;
                 }
             }

@@ -18,40 +18,40 @@ struct Graph {
 }
 
 impl Graph {
-    fn root(&self, one: Virtual) -> u32 {
-        let mut at = one.0;
+    fn root(&self, register: Virtual) -> u32 {
+        let mut at = register.0;
         while self.roots[at as usize] != at {
             at = self.roots[at as usize];
         }
         at
     }
-    fn meet(&mut self, one: Virtual, other: Virtual) {
-        if one != other {
-            self.meets[one.0 as usize].insert(other.0);
-            self.meets[other.0 as usize].insert(one.0);
+    fn meet(&mut self, left: Virtual, right: Virtual) {
+        if left != right {
+            self.meets[left.0 as usize].insert(right.0);
+            self.meets[right.0 as usize].insert(left.0);
         }
     }
     /// Makes two roots one, the first of them.
-    fn merge(&mut self, one: u32, other: u32) {
-        self.roots[other as usize] = one;
-        let more = std::mem::take(&mut self.meets[other as usize]);
+    fn merge(&mut self, left: u32, right: u32) {
+        self.roots[right as usize] = left;
+        let more = std::mem::take(&mut self.meets[right as usize]);
         for &neighbour in &more {
-            self.meets[neighbour as usize].remove(&other);
-            self.meets[neighbour as usize].insert(one);
+            self.meets[neighbour as usize].remove(&right);
+            self.meets[neighbour as usize].insert(left);
         }
-        self.meets[one as usize].extend(more);
+        self.meets[left as usize].extend(more);
     }
     /// The roots of two tuples whose members may be one, each with that of its place: copies lead from one to the other.
     fn pairs(
         &self,
-        (one, other): (&[Virtual], &[Virtual]),
+        (left, right): (&[Virtual], &[Virtual]),
         linked: &FxHashSet<(u32, u32)>,
         stays: &dyn Fn(u32) -> bool,
     ) -> Option<Vec<(u32, u32)>> {
         let roots = |tuple: &[Virtual]| -> Vec<u32> {
             tuple.iter().map(|&member| self.root(member)).collect()
         };
-        let (ones, others) = (roots(one), roots(other));
+        let (ones, others) = (roots(left), roots(right));
         let pairs: Vec<(u32, u32)> = ones.iter().copied().zip(others.iter().copied()).collect();
         let fits = |&(a, b): &(u32, u32)| {
             a == b
@@ -70,7 +70,7 @@ impl Graph {
             return None;
         }
         let differs = pairs.iter().any(|(a, b)| a != b);
-        (one.len() == other.len() && differs && pairs.iter().all(fits)).then_some(pairs)
+        (left.len() == right.len() && differs && pairs.iter().all(fits)).then_some(pairs)
     }
 }
 
@@ -83,7 +83,10 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
     };
     // Only registers named by a move are ever merged, so interference is computed for those alone.
     let mut related = EntitySet::with_len(count);
-    let undecided = function.blocks.iter().filter(|one| one.cycles.is_empty());
+    let undecided = function
+        .blocks
+        .iter()
+        .filter(|block| block.cycles.is_empty());
     for (to, from) in undecided
         .flat_map(|block| &block.operations)
         .filter_map(T::copied)
@@ -120,7 +123,7 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
             }
             // No two operations of a cycle write one register.
             if let Some(&cycle) = block.cycles.get(index) {
-                let first = block.cycles.partition_point(|&one| one < cycle);
+                let first = block.cycles.partition_point(|&it| it < cycle);
                 for before in &block.operations[first..index] {
                     for to in operation.writes().filter(|&to| related.contains(&to)) {
                         for other in before.writes().filter(|&other| related.contains(&other)) {
@@ -140,7 +143,7 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         if at == 0 {
             let entering: Vec<Virtual> = walk.live.common(&related).collect();
             let parameters = function.parameters.iter();
-            for &param in parameters.filter(|one| related.contains(one)) {
+            for &param in parameters.filter(|parameter| related.contains(parameter)) {
                 for &other in entering.iter().chain(&function.parameters) {
                     if function.class(other) == function.class(param) {
                         graph.meet(param, other);
@@ -153,21 +156,25 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
     let operations = function.blocks.iter().flat_map(|block| &block.operations);
     let mut tuples: Vec<Vec<Virtual>> = operations
         .map(T::tuple)
-        .filter(|one| !one.is_empty())
+        .filter(|it| !it.is_empty())
         .collect();
     tuples.sort_unstable();
     tuples.dedup();
     // Those of which others are neighbours have one such place, and not that of an argument.
-    let mut members: FxHashSet<u32> = tuples.iter().flatten().map(|one| one.0).collect();
-    let mut arguments: FxHashSet<u32> = function.parameters.iter().map(|one| one.0).collect();
-    let decided = function.pinned.iter().map(|(one, _)| one);
+    let mut members: FxHashSet<u32> = tuples.iter().flatten().map(|tuple| tuple.0).collect();
+    let mut arguments: FxHashSet<u32> = function
+        .parameters
+        .iter()
+        .map(|parameter| parameter.0)
+        .collect();
+    let decided = function.pinned.iter().map(|(it, _)| it);
     let pinned: FxHashSet<u32> = function
         .outputs
         .iter()
         .chain(decided)
-        .map(|one| one.0)
+        .map(|output| output.0)
         .collect();
-    moves.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    moves.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
     for &(_, _, to, from) in &moves {
         let (a, b) = (graph.root(to), graph.root(from));
         let apart = a == b
@@ -195,12 +202,13 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         .map(|&(_, _, to, from)| (graph.root(to), graph.root(from)))
         .collect();
     let stays = |root: u32| pinned.contains(&root) || arguments.contains(&root);
-    for (at, one) in tuples.iter().enumerate() {
+    for (at, each) in tuples.iter().enumerate() {
         for other in &tuples[at + 1..] {
-            let same =
-                |(one, other): (&Virtual, &Virtual)| function.class(*one) == function.class(*other);
-            if one.iter().zip(other).all(same)
-                && let Some(pairs) = graph.pairs((one, other), &linked, &stays)
+            let same = |(left, right): (&Virtual, &Virtual)| {
+                function.class(*left) == function.class(*right)
+            };
+            if each.iter().zip(other).all(same)
+                && let Some(pairs) = graph.pairs((each, other), &linked, &stays)
             {
                 for (a, b) in pairs.into_iter().filter(|(a, b)| a != b) {
                     graph.merge(a, b);
@@ -209,10 +217,10 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         }
     }
     let rename = |operand: &mut Operand<T>| {
-        if let Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one)) =
+        if let Operand::Register(Name::Virtual(found)) | Operand::Address(Name::Virtual(found)) =
             operand
         {
-            *one = Virtual(graph.root(*one));
+            *found = Virtual(graph.root(*found));
         }
     };
     for block in &mut function.blocks {
@@ -229,7 +237,7 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         if block.cycles.is_empty() {
             block
                 .operations
-                .retain(|one| T::copied(one).is_none_or(|(to, from)| to != from));
+                .retain(|operation| T::copied(operation).is_none_or(|(to, from)| to != from));
         }
     }
     for param in &mut function.parameters {

@@ -24,20 +24,20 @@ pub(super) fn hoist<T: Target>(function: &mut Function<T>) {
     }
     let mut writes = vec![0u32; function.registers.len()];
     for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-        for one in operation.writes() {
-            writes[one.0 as usize] += 1;
+        for write in operation.writes() {
+            writes[write.0 as usize] += 1;
         }
     }
     // Arguments are written in front of everything, and a register with a fixed place may be written by
     // anything.
-    let decided = function.pinned.iter().map(|(one, _)| one);
-    for one in function
+    let decided = function.pinned.iter().map(|(it, _)| it);
+    for parameter in function
         .parameters
         .iter()
         .chain(&function.outputs)
         .chain(decided)
     {
-        writes[one.0 as usize] += 1;
+        writes[parameter.0 as usize] += 1;
     }
     let mut before: Vec<Vec<u32>> = vec![Vec::new(); function.blocks.len()];
     for block in 0..function.blocks.len() as u32 {
@@ -47,7 +47,7 @@ pub(super) fn hoist<T: Target>(function: &mut Function<T>) {
     }
     for region in regions {
         let outside = before[region.header as usize].iter().copied();
-        let mut outside = outside.filter(|one| region.blocks.binary_search(one).is_err());
+        let mut outside = outside.filter(|it| region.blocks.binary_search(it).is_err());
         let (Some(entry), None) = (outside.next(), outside.next()) else {
             continue;
         };
@@ -71,7 +71,7 @@ pub(super) fn hoist<T: Target>(function: &mut Function<T>) {
                     let Some(target) = pure(function, operation) else {
                         return true;
                     };
-                    let fixed = operation.reads().all(|one| !varies.contains(&one));
+                    let fixed = operation.reads().all(|read| !varies.contains(&read));
                     if !fixed || writes[target.0 as usize] != 1 || moved.len() >= MOST {
                         return true;
                     }
@@ -84,10 +84,11 @@ pub(super) fn hoist<T: Target>(function: &mut Function<T>) {
             }
         }
         let operations = &mut function.blocks[entry as usize].operations;
-        let leaves = |one: &Operation<T>| one.branch().is_some_and(|kind| kind != Branch::Call);
+        let leaves =
+            |operation: &Operation<T>| operation.branch().is_some_and(|kind| kind != Branch::Call);
         let at = operations
             .iter()
-            .rposition(|one| !leaves(one))
+            .rposition(|operation| !leaves(operation))
             .map_or(0, |at| at + 1);
         operations.splice(at..at, moved);
     }
@@ -98,7 +99,7 @@ fn pure<T: Target>(function: &Function<T>, operation: &Operation<T>) -> Option<V
     let [Operand::Register(Name::Virtual(target))] = operation.targets[..] else {
         return None;
     };
-    let plain = operation.sources.iter().all(|one| match one {
+    let plain = operation.sources.iter().all(|source| match source {
         Operand::Number(_) | Operand::Register(Name::Virtual(_)) => true,
         Operand::Register(Name::Fixed(register)) => T::is_constant(*register),
         _ => false,

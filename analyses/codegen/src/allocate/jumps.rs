@@ -44,7 +44,7 @@ fn behind<T: Target>(function: &Function<T>, mut block: u32) -> u32 {
 /// The block that control falls into behind this one.
 fn below<T: Target>(function: &Function<T>, block: usize) -> usize {
     let rest = &function.blocks[block + 1..];
-    let empty = rest.iter().take_while(|one| one.operations.is_empty());
+    let empty = rest.iter().take_while(|it| it.operations.is_empty());
     block + 1 + empty.count()
 }
 
@@ -54,8 +54,8 @@ pub fn jumps<T: Target>(function: &mut Function<T>) {
         .collect();
     for block in &mut function.blocks {
         let operations = block.operations.iter_mut();
-        for one in operations.filter(|one| one.branch() == Some(Branch::Jump)) {
-            for source in &mut one.sources {
+        for operation in operations.filter(|operation| operation.branch() == Some(Branch::Jump)) {
+            for source in &mut operation.sources {
                 if let Operand::Block(to) = source {
                     *to = ends[*to as usize];
                 }

@@ -78,12 +78,12 @@ impl<T: Target> Allocation<T> {
                 .targets
                 .iter()
                 .chain(&operation.sources)
-                .filter_map(|one| one.name());
+                .filter_map(|target| target.name());
             let predicate = operation.predicate.map(Name::Virtual);
             for name in named.chain(predicate) {
                 let register = match name {
-                    Name::Virtual(one) => self.register(one),
-                    Name::Fixed(one) => one,
+                    Name::Virtual(found) => self.register(found),
+                    Name::Fixed(found) => found,
                 };
                 if T::class(register) == class {
                     out.push(register);
@@ -106,7 +106,7 @@ pub fn simplify<T: Target>(function: &mut Function<T>) {
     simplify::delay(function);
     // A register that is read without a definition is one that a pass has lost.
     debug_assert!(
-        before.is_none_or(|before| unwritten(function).iter().all(|one| before.contains(&one)))
+        before.is_none_or(|before| unwritten(function).iter().all(|it| before.contains(&it)))
     );
     coalesce::coalesce(function);
     hoist::hoist(function);

@@ -106,7 +106,7 @@ pub fn fit<T: Target>(
         let places = scan::scan(function, &live, files, choice)?;
         let away: Vec<Virtual> = (0..places.len() as u32)
             .map(Virtual)
-            .filter(|one| places[one.0 as usize] == Place::Memory)
+            .filter(|it| places[it.0 as usize] == Place::Memory)
             .collect();
         if away.is_empty() {
             let register = |place: &Place<T::Register>| match place {
@@ -119,11 +119,11 @@ pub fn fit<T: Target>(
                 around,
             });
         }
-        for &one in &away {
+        for &each in &away {
             let before = function.registers.len() as u32;
-            let named = occurrences.named(one);
+            let named = occurrences.named(each);
             let cuts = cuts(named, &[], &[], &|_, range| range.is_empty());
-            split(function, one, &cuts, &mut around, homes);
+            split(function, each, &cuts, &mut around, homes);
             for cuts in cuts.chunk_by(|a, b| a.block == b.block) {
                 let block = cuts[0].block;
                 occurrences.moved(block, &around[block as usize]);

@@ -45,8 +45,8 @@ fn reads<T: Target>(function: &Function<T>) -> Vec<Vec<u32>> {
     let mut first = 1u32;
     for block in &function.blocks {
         for (index, operation) in (0..).zip(&block.operations) {
-            for one in operation.reads() {
-                out[one.0 as usize].push(2 * (first + index));
+            for read in operation.reads() {
+                out[read.0 as usize].push(2 * (first + index));
             }
         }
         first += block.operations.len() as u32 + 1;
@@ -112,13 +112,13 @@ fn pool<'f, T: Target>(
     };
     let renamed = file.renamed.filter(|_| interval.turns);
     let all = list.iter().chain(more).copied();
-    all.filter(move |&one| renamed.is_none_or(|first| one < first))
+    all.filter(move |&it| renamed.is_none_or(|first| it < first))
 }
 
 fn intervals<T: Target>(function: &Function<T>, live: &Liveness, tuples: &Tuples) -> Vec<Interval> {
     let mut out: Vec<Interval> = (0..function.registers.len() as u32)
-        .map(|one| Interval {
-            register: Virtual(one),
+        .map(|it| Interval {
+            register: Virtual(it),
             start: u32::MAX,
             end: 0,
             weight: 0.0,
@@ -129,43 +129,43 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness, tuples: &Tuples
         .collect();
     let mut calls: Vec<u32> = Vec::new();
     let mut rotations: Vec<u32> = Vec::new();
-    fn touch(one: &mut Interval, at: u32) {
-        one.start = one.start.min(at);
-        one.end = one.end.max(at);
+    fn touch(interval: &mut Interval, at: u32) {
+        interval.start = interval.start.min(at);
+        interval.end = interval.end.max(at);
     }
     // Positions: operation k reads at 2k and writes at 2k + 1; the parameters arrive in front.
     let mut first = 1u32;
     for (at, block) in function.blocks.iter().enumerate() {
         let count = block.operations.len() as u32;
         let (begin, end) = (2 * first, 2 * (first + count) + 1);
-        for one in live.at_start(at as u32).iter() {
-            touch(&mut out[one.0 as usize], begin);
+        for each in live.at_start(at as u32).iter() {
+            touch(&mut out[each.0 as usize], begin);
         }
-        for one in live.at_end(at as u32).iter() {
-            touch(&mut out[one.0 as usize], end);
+        for each in live.at_end(at as u32).iter() {
+            touch(&mut out[each.0 as usize], end);
         }
         for (index, operation) in block.operations.iter().enumerate() {
             let position = 2 * (first + index as u32);
-            let reads = operation.reads().map(|one| (one, position));
-            let writes = operation.writes().map(|one| (one, position + 1));
-            for (one, at) in reads.chain(writes) {
-                let interval = &mut out[one.0 as usize];
+            let reads = operation.reads().map(|read| (read, position));
+            let writes = operation.writes().map(|write| (write, position + 1));
+            for (each, at) in reads.chain(writes) {
+                let interval = &mut out[each.0 as usize];
                 touch(interval, at);
                 interval.weight += block.weight;
                 interval.fixed |= !block.cycles.is_empty();
             }
             // No two operations of a cycle write one register, even where nothing reads it.
             if let Some(&cycle) = block.cycles.get(index) {
-                let last = block.cycles.partition_point(|&one| one <= cycle);
+                let last = block.cycles.partition_point(|&it| it <= cycle);
                 let end = 2 * (first + last as u32) - 1;
-                for one in operation.writes() {
-                    touch(&mut out[one.0 as usize], end);
+                for write in operation.writes() {
+                    touch(&mut out[write.0 as usize], end);
                 }
             }
             // What a false predicate leaves is there before.
             if !operation.is_certain() {
-                for one in operation.writes() {
-                    touch(&mut out[one.0 as usize], position);
+                for write in operation.writes() {
+                    touch(&mut out[write.0 as usize], position);
                 }
             }
             if operation.branch() == Some(Branch::Call) {
@@ -189,26 +189,32 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness, tuples: &Tuples
         out[register.0 as usize].fixed = true;
     }
     for tuple in &tuples.all {
-        let start = tuple.iter().map(|one| out[one.0 as usize].start).min();
-        for one in tuple {
-            let own = &mut out[one.0 as usize];
+        let start = tuple.iter().map(|it| out[it.0 as usize].start).min();
+        for each in tuple {
+            let own = &mut out[each.0 as usize];
             (own.start, own.fixed) = (start.unwrap_or(own.start), true);
         }
     }
     for interval in &mut out {
         let behind = calls.partition_point(|&call| call < interval.start);
         interval.crosses = calls.get(behind).is_some_and(|&call| call < interval.end);
-        let behind = rotations.partition_point(|&one| one < interval.start);
-        interval.turns = rotations.get(behind).is_some_and(|&one| one < interval.end);
+        let behind = rotations.partition_point(|&rotation| rotation < interval.start);
+        interval.turns = rotations
+            .get(behind)
+            .is_some_and(|&rotation| rotation < interval.end);
     }
     let outputs = &function.outputs;
-    out.retain(|one| {
-        let decided = outputs.contains(&one.register) || function.place(one.register).is_some();
-        one.start != u32::MAX && !decided
+    out.retain(|it| {
+        let decided = outputs.contains(&it.register) || function.place(it.register).is_some();
+        it.start != u32::MAX && !decided
     });
     // Neighbours are given together.
-    let first = |one: &Interval| tuples.of(one.register).map_or(one.register, |own| own[0]);
-    out.sort_by_key(|one| (one.start, first(one), one.register));
+    let first = |interval: &Interval| {
+        tuples
+            .of(interval.register)
+            .map_or(interval.register, |own| own[0])
+    };
+    out.sort_by_key(|it| (it.start, first(it), it.register));
     out
 }
 
@@ -220,7 +226,7 @@ fn crowded<T: Target>(
 ) -> FxHashSet<Virtual> {
     let mut out = FxHashSet::default();
     for file in files.iter().filter(|file| file.exclusive) {
-        let is_own = |one: &Virtual| function.class(*one) == file.class;
+        let is_own = |register: &Virtual| function.class(*register) == file.class;
         let mut meet = |all: &mut dyn Iterator<Item = Virtual>| {
             let all: Vec<Virtual> = all.filter(is_own).collect();
             if all.len() > 1 {
@@ -235,7 +241,7 @@ fn crowded<T: Target>(
                 meet(&mut walk.live.iter());
                 // What is written is there beside what lives on, even where nothing reads it.
                 for to in operation.writes().filter(is_own) {
-                    let others = walk.live.iter().filter(|&one| one != to);
+                    let others = walk.live.iter().filter(|&it| it != to);
                     meet(&mut others.chain([to]));
                 }
                 walk.write(operation);
@@ -268,7 +274,7 @@ pub(super) fn named<T: Target>(function: &Function<T>) -> Vec<Named<T::Register>
                 _ => None,
             };
             for register in operation.sources.iter().filter_map(fixed) {
-                match open.iter_mut().find(|one| one.register == register) {
+                match open.iter_mut().find(|it| it.register == register) {
                     Some(known) => known.end = position,
                     None => open.push(Named {
                         register,
@@ -278,7 +284,7 @@ pub(super) fn named<T: Target>(function: &Function<T>) -> Vec<Named<T::Register>
                 }
             }
             for register in operation.targets.iter().filter_map(fixed) {
-                let at = open.iter().position(|one| one.register == register);
+                let at = open.iter().position(|it| it.register == register);
                 out.extend(at.map(|at| open.swap_remove(at)));
                 open.push(Named {
                     register,
@@ -289,8 +295,8 @@ pub(super) fn named<T: Target>(function: &Function<T>) -> Vec<Named<T::Register>
             let branch = operation.branch();
             // Arguments and results wait in their registers until control goes to another.
             if matches!(branch, Some(Branch::Call | Branch::Return)) {
-                let passed = open.iter_mut().filter(|one| T::passes(one.register));
-                passed.for_each(|one| one.end = position);
+                let passed = open.iter_mut().filter(|it| T::passes(it.register));
+                passed.for_each(|it| it.end = position);
             }
             if branch == Some(Branch::Call) {
                 out.append(&mut open);
@@ -333,7 +339,7 @@ pub(super) fn scan<T: Target>(
     // Where parameters arrive.
     let arriving: Vec<(Virtual, Option<T::Register>)> = function.arriving().collect();
     let own = |register: Virtual| {
-        let (_, at) = arriving.iter().find(|(one, _)| *one == register)?;
+        let (_, at) = arriving.iter().find(|(it, _)| *it == register)?;
         at.filter(|&at| T::stays(function, at))
     };
     let crowded = crowded(function, live, files);
@@ -381,8 +387,8 @@ pub(super) fn scan<T: Target>(
         let arrives = own(interval.register);
         let parameter = interval.start == 0;
         let by_name = |register: T::Register| {
-            named.iter().any(|one| {
-                one.register == register && one.start <= interval.end && interval.start <= one.end
+            named.iter().any(|it| {
+                it.register == register && it.start <= interval.end && interval.start <= it.end
             })
         };
         let usable = |register: T::Register| {
@@ -396,19 +402,19 @@ pub(super) fn scan<T: Target>(
         if let Some(tuple) = tuple.filter(|_| !forced.contains_key(&interval.register)) {
             let own: Vec<&Interval> = all[at..]
                 .iter()
-                .filter(|one| tuple.contains(&one.register))
+                .filter(|it| tuple.contains(&it.register))
                 .collect();
             let fits = |register: T::Register, own: &Interval| {
-                let within = pool(file, own).any(|one| one == register);
-                let clear = named.iter().all(|one| {
-                    one.register != register || one.start > own.end || own.start > one.end
-                });
+                let within = pool(file, own).any(|it| it == register);
+                let clear = named
+                    .iter()
+                    .all(|it| it.register != register || it.start > own.end || own.start > it.end);
                 within && clear && free(register)
             };
             let begins = |&first: &T::Register| {
                 let registers = T::neighbours(first, tuple.len())?;
-                let member = |(one, register): (&Virtual, &T::Register)| {
-                    let mut own = own.iter().filter(|own| own.register == *one);
+                let member = |(it, register): (&Virtual, &T::Register)| {
+                    let mut own = own.iter().filter(|own| own.register == *it);
                     own.all(|own| fits(*register, own))
                 };
                 tuple
@@ -418,7 +424,7 @@ pub(super) fn scan<T: Target>(
                     .then_some(registers)
             };
             let place =
-                |register: &T::Register| pool(file, &interval).position(|one| one == *register);
+                |register: &T::Register| pool(file, &interval).position(|it| it == *register);
             let all = pool(file, &interval).filter_map(|first| begins(&first));
             let found = all.min_by_key(|registers| registers.iter().filter_map(place).max());
             let Some(found) = found.filter(|_| !parameter && tuples.consistent) else {
@@ -430,7 +436,7 @@ pub(super) fn scan<T: Target>(
         let chosen = given.or_else(|| {
             arrives
                 .filter(|&register| {
-                    let given = pool(file, &interval).any(|one| one == register);
+                    let given = pool(file, &interval).any(|it| it == register);
                     given && free(register) && !by_name(register)
                 })
                 .or_else(|| {
@@ -459,11 +465,11 @@ pub(super) fn scan<T: Target>(
                 })
         });
         // The less it costs, the sooner it goes to memory.
-        let cost = |one: &Interval| match choice {
-            _ if one.fixed => f64::INFINITY,
-            Choice::LeastUsed(_) => one.weight / f64::from(one.end - one.start + 1),
+        let cost = |it: &Interval| match choice {
+            _ if it.fixed => f64::INFINITY,
+            Choice::LeastUsed(_) => it.weight / f64::from(it.end - it.start + 1),
             Choice::FarthestRead(_) => {
-                let own = &reads[one.register.0 as usize];
+                let own = &reads[it.register.0 as usize];
                 let next = own.get(own.partition_point(|&at| at <= interval.start));
                 // Read in the next iteration of a loop alone: behind everything else.
                 next.map_or(0.0, |&next| 1.0 / f64::from(next - interval.start))
@@ -471,26 +477,26 @@ pub(super) fn scan<T: Target>(
         };
         let away = |register: T::Register| {
             let units = T::units(register);
-            let meets = move |one: &&Active<T::Register>| {
-                let other = T::units(one.register);
+            let meets = move |active: &&Active<T::Register>| {
+                let other = T::units(active.register);
                 other.start < units.end && units.start < other.end
             };
             active.iter().filter(meets)
         };
         let costs =
-            |register: T::Register| away(register).map(|one| cost(&one.interval)).sum::<f64>();
+            |register: T::Register| away(register).map(|it| cost(&it.interval)).sum::<f64>();
         // First the registers of its own class in the order in which they were given, then those that share a
         // part with others.
         let alike = active
             .iter()
-            .filter(|one| one.file == number)
-            .map(|one| one.register);
-        let alike = alike.filter(|&register| pool(file, &interval).any(|one| one == register));
+            .filter(|it| it.file == number)
+            .map(|it| it.register);
+        let alike = alike.filter(|&register| pool(file, &interval).any(|it| it == register));
         let mixed =
-            pool(file, &interval).filter(|&register| away(register).any(|one| one.file != number));
+            pool(file, &interval).filter(|&register| away(register).any(|it| it.file != number));
         let victim = || {
             let others = alike.chain(mixed).filter(|&register| usable(register));
-            let least = others.min_by(|&one, &other| costs(one).total_cmp(&costs(other)));
+            let least = others.min_by(|&left, &right| costs(left).total_cmp(&costs(right)));
             least.filter(|&register| costs(register) < cost(&interval))
         };
         let register = match chosen.or_else(victim) {
@@ -503,10 +509,10 @@ pub(super) fn scan<T: Target>(
                 continue;
             }
         };
-        let gone: Vec<Virtual> = away(register).map(|one| one.interval.register).collect();
-        for one in gone {
-            places[one.0 as usize] = Place::Memory;
-            let at = active.iter().position(|it| it.interval.register == one);
+        let gone: Vec<Virtual> = away(register).map(|it| it.interval.register).collect();
+        for each in gone {
+            places[each.0 as usize] = Place::Memory;
+            let at = active.iter().position(|it| it.interval.register == each);
             if let Some(at) = at {
                 let gone = active.swap_remove(at);
                 T::units(gone.register).for_each(|unit| taken[unit] = false);

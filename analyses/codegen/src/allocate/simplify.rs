@@ -9,8 +9,8 @@ fn has_effect<T: Target>(operation: &Operation<T>) -> bool {
     T::acts(operation)
         || operation.memory.as_ref().is_some_and(|memory| memory.volatile)
         || operation.targets.is_empty()
-        || operation.targets.iter().any(|one| {
-            matches!(one, Operand::Register(Name::Fixed(register)) if !T::is_constant(*register))
+        || operation.targets.iter().any(|target| {
+            matches!(target, Operand::Register(Name::Fixed(register)) if !T::is_constant(*register))
         })
 }
 
@@ -26,8 +26,8 @@ pub(crate) fn dead<T: Target>(function: &mut Function<T>) {
         let mut own = Vec::with_capacity(block.operations.len());
         for (index, operation) in block.operations.iter().enumerate() {
             let place = (at as u32, index as u32);
-            for one in operation.writes() {
-                writers[one.0 as usize].push(place);
+            for write in operation.writes() {
+                writers[write.0 as usize].push(place);
             }
             let kept = decided || has_effect(operation);
             if kept {
@@ -37,11 +37,11 @@ pub(crate) fn dead<T: Target>(function: &mut Function<T>) {
         }
         alive.push(own);
     }
-    let mut use_of = |one: Virtual, work: &mut Vec<(u32, u32)>, alive: &mut Vec<Vec<bool>>| {
-        if std::mem::replace(&mut used[one.0 as usize], true) {
+    let mut use_of = |register: Virtual, work: &mut Vec<(u32, u32)>, alive: &mut Vec<Vec<bool>>| {
+        if std::mem::replace(&mut used[register.0 as usize], true) {
             return;
         }
-        for &(block, index) in &writers[one.0 as usize] {
+        for &(block, index) in &writers[register.0 as usize] {
             if !std::mem::replace(&mut alive[block as usize][index as usize], true) {
                 work.push((block, index));
             }
@@ -52,8 +52,8 @@ pub(crate) fn dead<T: Target>(function: &mut Function<T>) {
     }
     while let Some((block, index)) = work.pop() {
         let operation = &function.blocks[block as usize].operations[index as usize];
-        for one in operation.reads() {
-            use_of(one, &mut work, &mut alive);
+        for read in operation.reads() {
+            use_of(read, &mut work, &mut alive);
         }
     }
     for (block, alive) in function.blocks.iter_mut().zip(&alive) {
@@ -64,10 +64,14 @@ pub(crate) fn dead<T: Target>(function: &mut Function<T>) {
         block
             .operations
             .retain(|_| kept.next().is_none_or(|kept| *kept));
-        for target in block.operations.iter_mut().flat_map(|one| &mut one.targets) {
-            if let Operand::Register(Name::Virtual(one)) = *target
-                && !used[one.0 as usize]
-                && let Some(unread) = T::unread(function.registers[one.0 as usize])
+        for target in block
+            .operations
+            .iter_mut()
+            .flat_map(|operation| &mut operation.targets)
+        {
+            if let Operand::Register(Name::Virtual(found)) = *target
+                && !used[found.0 as usize]
+                && let Some(unread) = T::unread(function.registers[found.0 as usize])
             {
                 *target = Operand::fixed(unread);
             }
@@ -80,11 +84,11 @@ pub(super) fn sink<T: Target>(function: &mut Function<T>) {
     let mut uses = vec![0u32; function.registers.len()];
     let mut writes = vec![0u32; function.registers.len()];
     for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-        for one in operation.reads() {
-            uses[one.0 as usize] += 1;
+        for read in operation.reads() {
+            uses[read.0 as usize] += 1;
         }
-        for one in operation.writes() {
-            writes[one.0 as usize] += 1;
+        for write in operation.writes() {
+            writes[write.0 as usize] += 1;
         }
     }
     for block in function
@@ -100,15 +104,15 @@ pub(super) fn sink<T: Target>(function: &mut Function<T>) {
                 at += 1;
                 continue;
             };
-            let made = block.operations[..at].iter().rposition(|one| {
-                one.targets[..] == [Operand::register(from)]
-                    && one.predicate.is_none()
-                    && T::is_sum(one)
+            let made = block.operations[..at].iter().rposition(|operation| {
+                operation.targets[..] == [Operand::register(from)]
+                    && operation.predicate.is_none()
+                    && T::is_sum(operation)
             });
             let free = made.filter(|&made| {
                 let sources: Vec<Virtual> = block.operations[made].reads().collect();
                 let mut between = block.operations[made + 1..at].iter();
-                between.all(|between| between.writes().all(|one| !sources.contains(&one)))
+                between.all(|between| between.writes().all(|write| !sources.contains(&write)))
             });
             if let Some(made) = free {
                 let mut sum = block.operations.remove(made);
@@ -131,8 +135,8 @@ pub(super) fn delay<T: Target>(function: &mut Function<T>) {
     let mut named = vec![0u32; function.registers.len()];
     let blocks = function.blocks.iter();
     for operation in blocks.flat_map(|block| &block.operations) {
-        for one in operation.virtual_registers() {
-            named[one.0 as usize] += 1;
+        for register in operation.virtual_registers() {
+            named[register.0 as usize] += 1;
         }
     }
     for block in function
@@ -158,7 +162,7 @@ pub(super) fn delay<T: Target>(function: &mut Function<T>) {
                 && named[sum.0 as usize]
                     == operations[at..at + 3]
                         .iter()
-                        .map(|one| names(one, sum))
+                        .map(|operation| names(operation, sum))
                         .sum::<u32>()
             {
                 operations.remove(at + 2);
@@ -173,16 +177,16 @@ pub(super) fn delay<T: Target>(function: &mut Function<T>) {
                 named[to.0 as usize] += std::mem::take(&mut named[sum.0 as usize]) - 2;
                 sum = to;
             }
-            let stays = |one: &Operation<T>| {
-                one.branch().is_some()
-                    || one.virtual_registers().any(|named| named == sum)
-                    || one.writes().any(|written| written == from)
+            let stays = |operation: &Operation<T>| {
+                operation.branch().is_some()
+                    || operation.virtual_registers().any(|named| named == sum)
+                    || operation.writes().any(|written| written == from)
             };
             let behind = operations[at + 2..].iter().position(stays);
             let end = at + 2 + behind.unwrap_or(operations.len() - at - 2);
             // A copy that reads it may belong to another such sum.
-            let reads = |one: &Operation<T>| {
-                T::copied(one).is_none() && one.reads().any(|read| read == from)
+            let reads = |operation: &Operation<T>| {
+                T::copied(operation).is_none() && operation.reads().any(|read| read == from)
             };
             let last = operations[at + 2..end].iter().rposition(reads);
             match last {
@@ -227,15 +231,15 @@ fn stepping<T: Target>(operations: &[Operation<T>], at: usize) -> Option<(usize,
     let (base, by) = T::increment(step)?;
     for before in (0..at).rev() {
         let operation = &operations[before];
-        let writes = operation.writes().any(|one| one == base);
-        let reads = operation.reads().filter(|&one| one == base).count();
+        let writes = operation.writes().any(|write| write == base);
+        let reads = operation.reads().filter(|&read| read == base).count();
         if !writes && reads == 0 {
             continue;
         }
         let address = operation.targets.iter().chain(&operation.sources);
         let once = reads == 1
             && address
-                .filter(|one| **one == Operand::Address(Name::Virtual(base)))
+                .filter(|it| **it == Operand::Address(Name::Virtual(base)))
                 .count()
                 == 1
             && !writes;

@@ -219,7 +219,7 @@ pub(crate) fn split<T: Target>(
             let loc = operation.loc;
             // What moves a value for an operation stands at its place.
             let placed = |all: Vec<Operation<T>>| -> Vec<Operation<T>> {
-                all.into_iter().map(|one| one.at(loc)).collect()
+                all.into_iter().map(|it| it.at(loc)).collect()
             };
             while let Some(cut) = cuts.next_if(|cut| cut.operation as usize == index) {
                 while stand_ins.len() <= cut.stand_in as usize {

@@ -97,11 +97,11 @@ fn moves_go_and_what_has_no_register_is_in_memory() {
     let mut made = function(Vec::new(), &[]);
     let many: Vec<Virtual> = (0..200).map(|_| made.register(File::General)).collect();
     let mut operations = Vec::new();
-    for (at, &one) in many.iter().enumerate() {
+    for (at, &each) in many.iter().enumerate() {
         operations.push(operation(
             op!("mov"),
             None,
-            &[one.into()],
+            &[each.into()],
             &[(at as i64).into()],
         ));
     }
@@ -112,13 +112,13 @@ fn moves_go_and_what_has_no_register_is_in_memory() {
         &[sum.into()],
         &[Reg::R0.into()],
     ));
-    for &one in &many {
+    for &each in &many {
         let next = made.register(File::General);
         operations.push(operation(
             op!("add"),
             None,
             &[next.into()],
-            &[sum.into(), one.into()],
+            &[sum.into(), each.into()],
         ));
         let moved = made.register(File::General);
         operations.push(operation(op!("mov"), None, &[moved.into()], &[next.into()]));
@@ -138,10 +138,10 @@ fn moves_go_and_what_has_no_register_is_in_memory() {
     ));
     made.blocks[0].operations = operations;
     simplify(&mut made);
-    let moves = made.blocks[0].operations.iter().filter(|one| {
-        one.mnemonic == op!("mov")
-            && one.sources[0].virtual_register().is_some()
-            && one.targets[0].virtual_register().is_some()
+    let moves = made.blocks[0].operations.iter().filter(|operation| {
+        operation.mnemonic == op!("mov")
+            && operation.sources[0].virtual_register().is_some()
+            && operation.targets[0].virtual_register().is_some()
     });
     assert_eq!(moves.count(), 0);
     let allocation = allocate(&mut made, epic, &Limits::default()).expect("places");

@@ -52,7 +52,7 @@ pub fn conditional_at(
         let within = |span: Span| span.start <= offset && offset <= span.end;
         let inside = in_loop
             .iter()
-            .any(|one| one.start <= statement.span.start && statement.span.end <= one.end);
+            .any(|it| it.start <= statement.span.start && statement.span.end <= it.end);
         if matches!(statement.kind, StmtKind::If { .. }) && inside && within(statement.span) {
             found = Some(statement);
         }
@@ -128,14 +128,14 @@ impl<'a> Maker<'a> {
         let condition_text = self.operand(condition);
         let mut lines = Vec::new();
         match (&first[..], &second[..]) {
-            ([one], [other]) if self.same(one, other) => {
-                lines.push(self.both(&condition_text, one, other)?);
+            ([found], [other]) if self.same(found, other) => {
+                lines.push(self.both(&condition_text, found, other)?);
             }
             _ => {
                 let mut set: Vec<VarId> = Vec::new();
-                let ways = first.iter().map(|one| (one, true));
-                for (one, taken) in ways.chain(second.iter().map(|one| (one, false))) {
-                    let Some(variable) = one.variable else {
+                let ways = first.iter().map(|it| (it, true));
+                for (each, taken) in ways.chain(second.iter().map(|it| (it, false))) {
+                    let Some(variable) = each.variable else {
                         return Err(match second.is_empty() {
                             true => Refusal::OneStore,
                             false => Refusal::Places,
@@ -145,7 +145,7 @@ impl<'a> Maker<'a> {
                     if let Some(read) = self.reads(condition, &set) {
                         return Err(Refusal::Reads(read));
                     }
-                    lines.push(self.one(&condition_text, one, variable, taken)?);
+                    lines.push(self.one(&condition_text, each, variable, taken)?);
                     set.push(variable);
                 }
             }
@@ -167,8 +167,8 @@ impl<'a> Maker<'a> {
             _ => vec![statement],
         };
         let mut out = Vec::new();
-        for one in statements {
-            let e = match &one.kind {
+        for statement in statements {
+            let e = match &statement.kind {
                 StmtKind::Empty => continue,
                 StmtKind::Expr(e) => unparenthesised(e),
                 StmtKind::If { .. } => return Err(Refusal::Statement("another `if`")),
@@ -176,7 +176,7 @@ impl<'a> Maker<'a> {
                     return Err(Refusal::Statement("a jump"));
                 }
                 StmtKind::Declaration(_) => return Err(Refusal::Statement("a declaration")),
-                _ if body_of(one).is_some() => return Err(Refusal::Statement("a loop")),
+                _ if body_of(statement).is_some() => return Err(Refusal::Statement("a loop")),
                 _ => return Err(Refusal::Statement("something")),
             };
             let assignment = match &e.kind {
@@ -231,7 +231,7 @@ impl<'a> Maker<'a> {
         let mut bad = None;
         each_expression(
             e,
-            &mut |one| match &one.kind {
+            &mut |it| match &it.kind {
                 ExprKind::Call { .. } => bad = Some("a call"),
                 ExprKind::Assign { .. } => bad = Some("an assignment"),
                 ExprKind::Unary {
@@ -264,15 +264,15 @@ impl<'a> Maker<'a> {
             return Err(Refusal::Macro);
         }
         let mut copied = vec![condition.span];
-        for one in first.iter().chain(second) {
-            copied.push(one.left.span);
-            copied.extend(one.right.map(|right| right.span));
+        for each in first.iter().chain(second) {
+            copied.push(each.left.span);
+            copied.extend(each.right.map(|right| right.span));
         }
         let outside = self.source.macros.iter().any(|used| {
             let meets = used.start < statement.span.end && statement.span.start < used.end;
             let held = copied
                 .iter()
-                .any(|one| one.start <= used.start && used.end <= one.end);
+                .any(|it| it.start <= used.start && used.end <= it.end);
             meets && !held
         });
         if outside {
@@ -285,12 +285,12 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    fn same(&self, one: &Assignment<'_>, other: &Assignment<'_>) -> bool {
-        match (one.variable, other.variable) {
+    fn same(&self, left: &Assignment<'_>, right: &Assignment<'_>) -> bool {
+        match (left.variable, right.variable) {
             (None, None) => {
-                self.source.own_text(one.left.span) == self.source.own_text(other.left.span)
+                self.source.own_text(left.left.span) == self.source.own_text(right.left.span)
             }
-            (one, other) => one == other,
+            (left, right) => left == right,
         }
     }
 
@@ -298,7 +298,7 @@ impl<'a> Maker<'a> {
     fn valued(&self, statement: &Stmt, id: VarId) -> Result<(), Refusal> {
         let known = self.names.variable(id);
         let mut has = known.parameter;
-        each_statement(self.function, &mut |one| match &one.kind {
+        each_statement(self.function, &mut |it| match &it.kind {
             StmtKind::Declaration(declaration) => {
                 for declarator in &declaration.declarators {
                     if let (DeclaratorName::Plain(ident), Initializer::Copy(_)) =
@@ -335,8 +335,8 @@ impl<'a> Maker<'a> {
         let mut found = None;
         each_expression(
             e,
-            &mut |one| {
-                if let ExprKind::Name(name) = &one.kind
+            &mut |it| {
+                if let ExprKind::Name(name) = &it.kind
                     && let Some(id) = self.names.meant(name)
                     && set.contains(&id)
                 {
@@ -351,23 +351,23 @@ impl<'a> Maker<'a> {
     fn one(
         &self,
         condition: &str,
-        one: &Assignment<'_>,
+        assignment: &Assignment<'_>,
         variable: VarId,
         taken: bool,
     ) -> Result<String, Refusal> {
         let name = &self.names.variable(variable).name;
         let to = self.declared(variable);
-        let number = self.number_of(one);
+        let number = self.number_of(assignment);
         let value = match to {
             // A pointer keeps its type.
-            None if self.is_pointer(variable) => self.value(one, None, taken),
+            None if self.is_pointer(variable) => self.value(assignment, None, taken),
             None => return Err(Refusal::Types),
             // An operand that is converted to the variable's type together with the variable is converted as
             // by the assignment.
             Some((to, _)) if !to.is_integer() || number.is_some_and(Number::is_integer) => {
-                self.value(one, None, taken)
+                self.value(assignment, None, taken)
             }
-            Some((_, spelled)) => self.value(one, Some(&spelled), taken),
+            Some((_, spelled)) => self.value(assignment, Some(&spelled), taken),
         };
         Ok(match taken {
             true => format!("{name} = {condition} ? {value} : {name};"),
@@ -378,48 +378,50 @@ impl<'a> Maker<'a> {
     fn both(
         &self,
         condition: &str,
-        one: &Assignment<'_>,
-        other: &Assignment<'_>,
+        left: &Assignment<'_>,
+        right: &Assignment<'_>,
     ) -> Result<String, Refusal> {
-        let place = self.source.own_text(one.left.span);
-        let numbers = (self.number_of(one), self.number_of(other));
+        let place = self.source.own_text(left.left.span);
+        let numbers = (self.number_of(left), self.number_of(right));
         let equal = numbers.0.is_some() && numbers.0 == numbers.1;
-        let cast = match one.variable {
+        let cast = match left.variable {
             _ if equal => None,
             Some(id) if self.is_pointer(id) => None,
             Some(id) => Some(self.declared(id).ok_or(Refusal::Types)?.1),
             None => return Err(Refusal::Types),
         };
-        let first = self.value(one, cast.as_deref(), true);
-        let second = self.value(other, cast.as_deref(), false);
+        let first = self.value(left, cast.as_deref(), true);
+        let second = self.value(right, cast.as_deref(), false);
         Ok(format!("{place} = {condition} ? {first} : {second};"))
     }
 
     /// The text of the assigned expression.
-    fn value(&self, one: &Assignment<'_>, cast: Option<&str>, first: bool) -> String {
-        let right = one
+    fn value(&self, assignment: &Assignment<'_>, cast: Option<&str>, first: bool) -> String {
+        let right = assignment
             .right
             .map_or("1", |right| self.source.own_text(right.span));
-        let text = match one.op {
+        let text = match assignment.op {
             Some(op) => {
-                let right = match one.right {
+                let right = match assignment.right {
                     Some(e) if !is_tight(e) => format!("({right})"),
                     _ => right.to_owned(),
                 };
-                let left = self.source.own_text(one.left.span);
+                let left = self.source.own_text(assignment.left.span);
                 format!("{left} {} {right}", op.symbol())
             }
             None => right.to_owned(),
         };
         match cast {
-            Some(ty) => match one.op.is_none() && one.right.is_none_or(is_tight) {
+            Some(ty) => match assignment.op.is_none() && assignment.right.is_none_or(is_tight) {
                 true => format!("({ty}){text}"),
                 false => format!("({ty})({text})"),
             },
-            None => match one.op.is_none() && one.right.is_some_and(is_loose) && !first {
-                true => format!("({text})"),
-                false => text,
-            },
+            None => {
+                match assignment.op.is_none() && assignment.right.is_some_and(is_loose) && !first {
+                    true => format!("({text})"),
+                    false => text,
+                }
+            }
         }
     }
 
@@ -444,8 +446,8 @@ impl<'a> Maker<'a> {
         let text = self.source.own_text(statement.span);
         let mut parts: Vec<String> = comments(text);
         let mut in_block = false;
-        each_statement(self.function, &mut |one| {
-            if let StmtKind::Block(block) = &one.kind {
+        each_statement(self.function, &mut |it| {
+            if let StmtKind::Block(block) = &it.kind {
                 in_block |= block.statements.iter().any(|s| s.span == statement.span);
             }
         });
@@ -492,15 +494,15 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn number_of(&self, one: &Assignment<'_>) -> Option<Number> {
-        let right = match one.right {
+    fn number_of(&self, assignment: &Assignment<'_>) -> Option<Number> {
+        let right = match assignment.right {
             Some(right) => self.number(right, 0)?,
             None => Number::Int,
         };
-        match one.op {
+        match assignment.op {
             None => Some(right),
-            Some(BinaryOp::Shl | BinaryOp::Shr) => self.number(one.left, 0),
-            Some(_) => Some(right.max(self.number(one.left, 0)?)),
+            Some(BinaryOp::Shl | BinaryOp::Shr) => self.number(assignment.left, 0),
+            Some(_) => Some(right.max(self.number(assignment.left, 0)?)),
         }
     }
 

@@ -139,8 +139,8 @@ pub fn is_head(statement: &Stmt, start: u32) -> bool {
 /// All statements of a function, each before those in it.
 fn each_statement<'f>(function: &'f Function, then: &mut dyn FnMut(&'f Stmt)) {
     if let FunctionBody::Block(block) = &function.body {
-        for one in &block.statements {
-            statements_in(one, then, 0);
+        for statement in &block.statements {
+            statements_in(statement, then, 0);
         }
     }
 }
@@ -153,8 +153,8 @@ fn statements_in<'f>(statement: &'f Stmt, then: &mut dyn FnMut(&'f Stmt), depth:
     let d = depth + 1;
     match &statement.kind {
         StmtKind::Block(block) => {
-            for one in &block.statements {
-                statements_in(one, then, d);
+            for statement in &block.statements {
+                statements_in(statement, then, d);
             }
         }
         StmtKind::If {
@@ -186,7 +186,7 @@ fn statements_in<'f>(statement: &'f Stmt, then: &mut dyn FnMut(&'f Stmt), depth:
 /// The expressions directly in a statement.
 fn expressions(statement: &Stmt) -> Vec<&Expr> {
     let mut out = Vec::new();
-    let condition = |one: &'_ Condition| match one {
+    let condition = |condition: &'_ Condition| match condition {
         Condition::Expr(_) => true,
         Condition::Declaration(_) => false,
     };

@@ -35,7 +35,7 @@ impl Pragma {
 #[must_use]
 pub fn pragma_of(statement: &Stmt, pragma: Pragma) -> Option<&Attribute> {
     let mut attributes = statement.attributes.iter();
-    attributes.find(|one| one.name == pragma.attribute())
+    attributes.find(|attribute| attribute.name == pragma.attribute())
 }
 
 /// A line with this text above a loop, in the place of that which is there.

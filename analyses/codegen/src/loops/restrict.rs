@@ -131,16 +131,16 @@ fn pair(
     let store = start_at(function, names, store, true).ok_or(Refusal::NoParameter)?;
     let other = start_at(function, names, other, false).ok_or(Refusal::NoParameter)?;
     match (store, other) {
-        (Start::Parameter(one), Start::Parameter(two)) if one == two => {
-            Err(Refusal::SamePointer(names.variable(one).name.clone()))
+        (Start::Parameter(found), Start::Parameter(two)) if found == two => {
+            Err(Refusal::SamePointer(names.variable(found).name.clone()))
         }
         (Start::Object, Start::Object) => Err(Refusal::NoParameter),
-        (one, two) => {
+        (found, two) => {
             let parameter = |start| match start {
                 Start::Parameter(id) => Some(id),
                 Start::Object => None,
             };
-            Ok([one, two].into_iter().filter_map(parameter).collect())
+            Ok([found, two].into_iter().filter_map(parameter).collect())
         }
     }
 }
@@ -153,11 +153,11 @@ fn start_at(function: &Function, names: &Names, place: Span, stores: bool) -> Op
         for e in expressions(statement) {
             each_expression(
                 e,
-                &mut |one| {
-                    let around = one.span.start <= place.start && place.end <= one.span.end;
-                    let closer = |known: &Expr| one.span.len() < known.span.len();
+                &mut |it| {
+                    let around = it.span.start <= place.start && place.end <= it.span.end;
+                    let closer = |known: &Expr| it.span.len() < known.span.len();
                     if around && found.is_none_or(closer) {
-                        found = Some(one);
+                        found = Some(it);
                     }
                 },
                 0,
@@ -252,13 +252,13 @@ fn variable(function: &Function, names: &Names, id: VarId, steps: u32) -> Option
         for e in expressions(statement) {
             each_expression(
                 e,
-                &mut |one| {
+                &mut |it| {
                     if let ExprKind::Assign {
                         op: None,
                         left,
                         right,
                         ..
-                    } = &one.kind
+                    } = &it.kind
                         && let ExprKind::Name(name) = &unparenthesised(left).kind
                         && names.meant(name) == Some(id)
                     {
@@ -270,7 +270,10 @@ fn variable(function: &Function, names: &Names, id: VarId, steps: u32) -> Option
         }
     });
     let first = *starts.first()?;
-    starts.iter().all(|one| *one == first).then_some(first)?
+    starts
+        .iter()
+        .all(|start| *start == first)
+        .then_some(first)?
 }
 
 fn edit(source: &Source<'_>, parameter: &Parameter, ident: &Ident) -> Result<Edit, Refusal> {

@@ -135,7 +135,7 @@ fn what_would_not_mean_the_same_stays() {
         "#define TEST(c) if (c) x = 1;\nvoid f(int x, int n) { while (n--) { TEST(n > 3) } }";
     let found = with(text, |source, function| {
         let at = text.rfind("TEST").expect("it") as u32 - source.start;
-        conditional_at(source, function, at).map(|(_, found)| found.map(|one| one.edit))
+        conditional_at(source, function, at).map(|(_, found)| found.map(|it| it.edit))
     });
     assert_eq!(found, Some(Err(Refusal::Macro)));
 }
@@ -171,9 +171,9 @@ fn pointers_that_a_store_and_an_access_start_from_get_restrict() {
             .replace("to[]", "to[restrict]")
             .replace("char *from)", "char *restrict from)"))
     );
-    let one = "void f(int n, int *a, int *k) { for (int i = 0; i < n; i++) a[k[i]] = a[i]; }";
+    let found = "void f(int n, int *a, int *k) { for (int i = 0; i < n; i++) a[k[i]] = a[i]; }";
     assert_eq!(
-        promised(one, "a[k[i]]", "a[i]"),
+        promised(found, "a[k[i]]", "a[i]"),
         Err(Refusal::SamePointer("a".into()))
     );
     let called =

@@ -81,9 +81,12 @@ pub fn unrolled(
         StmtKind::Block(block) => block.statements.iter().collect(),
         _ => vec![&**body],
     };
-    let declares = statements
-        .iter()
-        .any(|one| matches!(one.kind, StmtKind::Declaration(_) | StmtKind::Struct(_)));
+    let declares = statements.iter().any(|statement| {
+        matches!(
+            statement.kind,
+            StmtKind::Declaration(_) | StmtKind::Struct(_)
+        )
+    });
     // Lines of the body stand one step deeper than they did.
     let inside = match (&body.kind, statements.first(), statements.last()) {
         (StmtKind::Block(_), Some(first), Some(last)) if !declares => {
@@ -218,8 +221,8 @@ fn repeatable(
     };
     statements_in(
         body,
-        &mut |one| {
-            match &one.kind {
+        &mut |statement| {
+            match &statement.kind {
                 StmtKind::Break => bad = Some(Refusal::Repeated("a `break`")),
                 StmtKind::Continue => bad = Some(Refusal::Repeated("a `continue`")),
                 StmtKind::Goto(_) => bad = Some(Refusal::Repeated("a `goto`")),
@@ -235,12 +238,12 @@ fn repeatable(
                 {
                     bad = Some(Refusal::Repeated("a static variable"));
                 }
-                _ if super::body_of(one).is_some() => {
+                _ if super::body_of(statement).is_some() => {
                     bad = Some(Refusal::Repeated("another loop"));
                 }
                 _ => {}
             }
-            for e in expressions(one) {
+            for e in expressions(statement) {
                 each_expression(
                     e,
                     &mut |part| {

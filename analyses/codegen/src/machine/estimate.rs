@@ -59,7 +59,7 @@ impl Cost {
         if by > 0.0 {
             self.cycles /= by;
             self.slots /= by;
-            self.busy.iter_mut().for_each(|one| *one /= by);
+            self.busy.iter_mut().for_each(|it| *it /= by);
         }
         self
     }
@@ -94,7 +94,7 @@ impl PlaceCost {
     /// Adds the cost of other text at the same place.
     pub fn sum(&mut self, other: &PlaceCost) {
         self.total.sum(&other.total);
-        let same = |&one: &f64| other.times.is_some_and(|two| (one - two).abs() < 1e-9);
+        let same = |&it: &f64| other.times.is_some_and(|two| (it - two).abs() < 1e-9);
         self.times = self.times.filter(same);
     }
 }
@@ -151,12 +151,15 @@ pub fn estimate(
     let forest = LoopForest::new(&flow);
     let weights = weights(function, facts, &flow, &forest, profiled);
     let needed = live::needed(function);
-    let accesses: FxHashMap<Inst, &AccessFact> =
-        facts.accesses.iter().map(|one| (one.inst, one)).collect();
+    let accesses: FxHashMap<Inst, &AccessFact> = facts
+        .accesses
+        .iter()
+        .map(|access| (access.inst, access))
+        .collect();
     let branches: FxHashMap<Block, (BranchKind, Class)> = facts
         .branches
         .iter()
-        .map(|one| (one.block, (one.kind, one.class)))
+        .map(|branch| (branch.block, (branch.kind, branch.class)))
         .collect();
     let lanes = f64::from(function.launch.warp_size.unwrap_or(facts.options.warp_size));
     let mut total = Cost::default();
@@ -180,14 +183,14 @@ pub fn estimate(
             };
             let mut cost = Cost::default();
             cost.add(charge, times, machine.issue_cycles);
-            let one = PlaceCost {
+            let found = PlaceCost {
                 total: cost,
                 times: Some(times),
             };
             places
                 .entry((span.start, span.end))
-                .and_modify(|known| known.sum(&one))
-                .or_insert(one);
+                .and_modify(|known| known.sum(&found))
+                .or_insert(found);
             if let Some(site) = call {
                 let (cost, most) = calls.entry(site.0).or_default();
                 cost.add(charge, times, machine.issue_cycles);
@@ -238,7 +241,7 @@ pub fn estimate(
         }
     }
     let by_header: FxHashMap<Block, &LoopFact> =
-        facts.loops.iter().map(|one| (one.header, one)).collect();
+        facts.loops.iter().map(|it| (it.header, it)).collect();
     let mut loops: Vec<LoopCost> = Vec::new();
     for (l, data) in forest.loops.iter() {
         let Some(fact) = by_header.get(&data.header) else {
@@ -258,7 +261,7 @@ pub fn estimate(
             total: in_loops[l],
         });
     }
-    loops.sort_by_key(|one| one.span);
+    loops.sort_by_key(|it| it.span);
     let calls = calls.into_iter().filter_map(|(site, (total, times))| {
         let data = function.sites.get(Site(site))?;
         Some(CallCost {

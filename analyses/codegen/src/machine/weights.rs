@@ -67,13 +67,13 @@ pub fn weights(
             }
         }
     }
-    let known = facts.loops.iter().filter_map(|one| {
-        let found = match (one.count, one.at_most) {
+    let known = facts.loops.iter().filter_map(|it| {
+        let found = match (it.count, it.at_most) {
             (Some(count), _) => (count, Origin::Constant),
             (None, Some(most)) => (most, Origin::Bound),
             (None, None) => return None,
         };
-        Some((one.header, (found.0 as f64, found.1)))
+        Some((it.header, (found.0 as f64, found.1)))
     });
     let known: FxHashMap<Block, (f64, Origin)> = known.collect();
     let mut trips = EntityVec::with_len((TRIPS, Origin::Heuristic), loops.loops.len());

@@ -86,27 +86,28 @@ fn frame<T: Scheduled>(operation: &Operation<T>) -> Option<FrameOffset> {
 
 /// Returns true if two accesses to memory may change places: neither writes, or they are never to the same place;
 /// volatile ones do not.
-pub(crate) fn apart<T: Scheduled>(one: &Operation<T>, other: &Operation<T>) -> bool {
-    let is_volatile = |one: &Operation<T>| one.memory.as_ref().is_some_and(|one| one.volatile);
-    if is_volatile(one) && is_volatile(other) {
+pub(crate) fn apart<T: Scheduled>(left: &Operation<T>, right: &Operation<T>) -> bool {
+    let is_volatile =
+        |operation: &Operation<T>| operation.memory.as_ref().is_some_and(|it| it.volatile);
+    if is_volatile(left) && is_volatile(right) {
         return false;
     }
-    if !T::stores(one) && !T::stores(other) {
+    if !T::stores(left) && !T::stores(right) {
         return true;
     }
-    match (T::releases(one), T::releases(other)) {
+    match (T::releases(left), T::releases(right)) {
         (false, false) => {}
-        (true, _) => return !may_be_variable(other),
-        (_, true) => return !may_be_variable(one),
+        (true, _) => return !may_be_variable(right),
+        (_, true) => return !may_be_variable(left),
     }
-    match (frame(one), frame(other)) {
+    match (frame(left), frame(right)) {
         // Slots of one value each.
-        (Some(FrameOffset::Spill(one)), Some(FrameOffset::Spill(other))) => {
-            one.abs_diff(other) >= 16
+        (Some(FrameOffset::Spill(found)), Some(FrameOffset::Spill(other))) => {
+            found.abs_diff(other) >= 16
         }
         (Some(FrameOffset::Spill(_)), _) | (_, Some(FrameOffset::Spill(_))) => true,
-        _ => match (&one.memory, &other.memory) {
-            (Some(one), Some(other)) => one.object.is_apart(&other.object),
+        _ => match (&left.memory, &right.memory) {
+            (Some(left), Some(right)) => left.object.is_apart(&right.object),
             _ => false,
         },
     }

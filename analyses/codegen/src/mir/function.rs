@@ -96,7 +96,7 @@ impl<S: PartialEq> Object<S> {
     pub fn is_apart(&self, other: &Self) -> bool {
         use Object::{Constant, Parameter, Private, Restrict, Slot, Unknown};
         match (self, other) {
-            (one, other) if one == other => matches!(one, Constant(_)),
+            (left, right) if left == right => matches!(left, Constant(_)),
             (Restrict(_) | Private(_) | Constant(_), _)
             | (_, Restrict(_) | Private(_) | Constant(_)) => true,
             // The variables of a call begin to exist when its arguments are there.
@@ -148,7 +148,7 @@ pub struct Block<T: InstructionSet> {
     /// The cycle of every operation, not descending, where a pipelined loop has decided: operations of a cycle are one
     /// group and stay in this order, an empty cycle is waiting time. Empty: not decided.
     pub cycles: Vec<u32>,
-    /// What is known of the rounds of the loop that begins here.
+    /// The known bounds of the trip count of the loop that begins here.
     pub rounds: Option<Rounds>,
 }
 
@@ -395,7 +395,7 @@ impl<T: InstructionSet> Operation<T> {
     /// Virtual registers that it writes, a stepped base included.
     pub fn writes(&self) -> impl Iterator<Item = Virtual> + '_ {
         let targets = self.targets.iter().filter_map(|target| match target {
-            Operand::Register(Name::Virtual(one)) => Some(*one),
+            Operand::Register(Name::Virtual(found)) => Some(*found),
             _ => None,
         });
         let base = match self.stepped() {
@@ -436,14 +436,14 @@ impl<T: Target> Function<T> {
     }
     /// The virtual register that stands for a place that is decided.
     pub fn pin(&mut self, place: T::Register) -> Virtual {
-        let one = self.register(T::class(place));
-        self.pinned.push((one, place));
-        one
+        let found = self.register(T::class(place));
+        self.pinned.push((found, place));
+        found
     }
     /// Returns where it is, if that is decided.
     #[must_use]
     pub fn place(&self, register: Virtual) -> Option<T::Register> {
-        let found = self.pinned.binary_search_by_key(&register, |one| one.0);
+        let found = self.pinned.binary_search_by_key(&register, |it| it.0);
         found.ok().map(|at| self.pinned[at].1)
     }
     /// Blocks to which control may go from this one, without repetitions: targets of branches, and the next of the layout

@@ -58,46 +58,46 @@ impl<'a, T: Target> Walk<'a, T> {
                 continue;
             };
             self.live.union_with(there);
-            self.under.retain(|one, _| !there.contains(one));
+            self.under.retain(|it, _| !there.contains(it));
         }
     }
     /// Moves in front of the writes of an operation.
     pub(crate) fn write(&mut self, operation: &Operation<T>) {
         let certain = operation.is_certain();
-        for one in operation.writes() {
+        for write in operation.writes() {
             let ends = certain
                 || self
                     .under
-                    .get(&one)
+                    .get(&write)
                     .is_some_and(|under| Some(*under) == operation.condition());
             if ends {
-                self.live.remove(&one);
-                self.under.remove(&one);
+                self.live.remove(&write);
+                self.under.remove(&write);
             }
         }
-        for one in operation.writes() {
-            if T::is_guard(self.function.class(one)) {
-                self.under.retain(|_, under| under.0 != one);
+        for write in operation.writes() {
+            if T::is_guard(self.function.class(write)) {
+                self.under.retain(|_, under| under.0 != write);
             }
         }
     }
     /// Moves in front of its reads.
     pub(crate) fn read(&mut self, operation: &Operation<T>) {
-        for one in operation.reads() {
-            let new = self.live.insert(one);
-            let guard = operation.condition().filter(|guard| guard.0 != one);
+        for read in operation.reads() {
+            let new = self.live.insert(read);
+            let guard = operation.condition().filter(|guard| guard.0 != read);
             match (new, guard) {
                 (true, Some(predicate)) => {
-                    self.under.insert(one, predicate);
+                    self.under.insert(read, predicate);
                 }
                 (true, None) => {}
                 (false, guard) => {
                     if self
                         .under
-                        .get(&one)
+                        .get(&read)
                         .is_some_and(|under| Some(*under) != guard)
                     {
-                        self.under.remove(&one);
+                        self.under.remove(&read);
                     }
                 }
             }

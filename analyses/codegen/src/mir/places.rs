@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 /// A value that addresses begin at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Origin {
-    /// What a register holds in front of an operation of a block; `None`: where the loop is entered.
+    /// The content of a register in front of an operation of a block; `None`: where the loop is entered.
     Register(Virtual, Option<(u32, u32)>),
     /// Nothing is known of it: the number of an operation of the loop.
     Computed(u32, Virtual),
@@ -29,7 +29,7 @@ pub(crate) struct Offset {
     pub(crate) bytes: i64,
 }
 
-/// Where an access begins in the first iteration, and how far each iteration is from the one before.
+/// The start of an access in the first iteration, and the distance of each iteration from the one before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Place {
     at: Offset,
@@ -78,7 +78,7 @@ fn moved<T: Scheduled>(operation: &Operation<T>) -> Option<(Virtual, Virtual, i6
     Some((base, base, step(operation)?))
 }
 
-/// What a register holds where a loop is entered, from the beginning of the way to it.
+/// The content of a register where a loop is entered, from the beginning of the path to it.
 pub(crate) fn entered<T: Scheduled>(
     function: &Function<T>,
     header: u32,
@@ -86,7 +86,7 @@ pub(crate) fn entered<T: Scheduled>(
 ) -> Offset {
     let (mut register, mut bytes) = (register, 0);
     let mut outside = (0..function.blocks.len() as u32)
-        .filter(|&one| one != header && function.successors(one).contains(&header));
+        .filter(|&it| it != header && function.successors(it).contains(&header));
     let mut block = match (outside.next(), outside.next()) {
         (Some(only), None) => only,
         _ => {
@@ -112,7 +112,7 @@ pub(crate) fn entered<T: Scheduled>(
             }
         }
         let all = 0..function.blocks.len() as u32;
-        let mut before = all.filter(|&one| function.successors(one).contains(&block));
+        let mut before = all.filter(|&it| function.successors(it).contains(&block));
         match (before.next(), before.next()) {
             // Nothing leads to the first block but the call.
             (Some(only), None) if block != 0 => block = only,
@@ -178,39 +178,39 @@ impl Places {
     }
 
     /// Returns false where an access reaches no byte that another one does so many iterations later.
-    pub(crate) fn may_meet(&self, one: u32, other: u32, iterations: i64) -> bool {
-        let [Some(one), Some(other)] = [one, other].map(|at| self.0[at as usize]) else {
+    pub(crate) fn may_meet(&self, left: u32, right: u32, iterations: i64) -> bool {
+        let [Some(first), Some(other)] = [left, right].map(|at| self.0[at as usize]) else {
             return true;
         };
-        let between = other.at.bytes - one.at.bytes + one.step * iterations;
-        let apart = between >= one.bytes || between + other.bytes <= 0;
-        one.at.origin != other.at.origin || one.step != other.step || !apart
+        let between = other.at.bytes - first.at.bytes + first.step * iterations;
+        let apart = between >= first.bytes || between + other.bytes <= 0;
+        first.at.origin != other.at.origin || first.step != other.step || !apart
     }
 
     /// The least number of iterations, from this one on, after which an access reaches a byte that another one has reached:
     /// `None`: it never does. One whose place is not known may at once.
     pub(crate) fn distance(&self, from: u32, to: u32, least: u32) -> Option<u32> {
-        let [Some(one), Some(other)] = [from, to].map(|at| self.0[at as usize]) else {
+        let [Some(left), Some(right)] = [from, to].map(|at| self.0[at as usize]) else {
             return Some(least);
         };
-        if one.at.origin != other.at.origin || one.step != other.step {
+        if left.at.origin != right.at.origin || left.step != right.step {
             return Some(least);
         }
-        let between = other.at.bytes - one.at.bytes;
+        let between = right.at.bytes - left.at.bytes;
         let meets = |iterations: i64| {
-            let between = between + one.step * iterations;
-            between < one.bytes && between + other.bytes > 0
+            let between = between + left.step * iterations;
+            between < left.bytes && between + right.bytes > 0
         };
         let least = i64::from(least);
-        let first = match one.step {
+        let first = match left.step {
             0 => least,
             // The first iteration that is not in front of the other's place.
             step if step > 0 => {
-                (1 - other.bytes - between).div_euclid(step)
-                    + i64::from((1 - other.bytes - between).rem_euclid(step) > 0)
+                (1 - right.bytes - between).div_euclid(step)
+                    + i64::from((1 - right.bytes - between).rem_euclid(step) > 0)
             }
             step => {
-                let ahead = between - (one.bytes - 1);
+                let ahead = between - (left.bytes - 1);
                 ahead.div_euclid(-step) + i64::from(ahead.rem_euclid(-step) > 0)
             }
         };

@@ -52,11 +52,11 @@ pub fn peak<T: Target>(
             // What is written takes a register, read or not.
             let mut unread: Vec<Virtual> = operation
                 .writes()
-                .filter(|one| !walk.live.contains(one))
+                .filter(|write| !walk.live.contains(write))
                 .collect();
             unread.sort_unstable();
             unread.dedup();
-            let behind = sum(&walk) + unread.iter().map(|&one| weight(one)).sum::<u32>();
+            let behind = sum(&walk) + unread.iter().map(|&it| weight(it)).sum::<u32>();
             let mut most = best.as_ref().map_or(0, |peak| peak.sum);
             if behind > most {
                 let mut live: Vec<Virtual> = walk.live.iter().chain(unread).collect();
@@ -92,7 +92,7 @@ fn at_peak(
     mut live: Vec<Virtual>,
     weight: &dyn Fn(Virtual) -> u32,
 ) -> Peak {
-    live.retain(|&one| weight(one) > 0);
+    live.retain(|&it| weight(it) > 0);
     Peak {
         sum,
         block,

@@ -74,10 +74,10 @@ pub trait Arithmetic: Target {
     /// `to = from & number`
     fn and_number(to: Virtual, from: Virtual, number: i64) -> Operation<Self>;
     /// `to = one & other`, `one | other`; `to` is neither of them.
-    fn and(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation<Self>>;
-    fn or(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation<Self>>;
+    fn and(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation<Self>>;
+    fn or(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation<Self>>;
     /// `to = one - other`
-    fn subtract(to: Virtual, one: Virtual, other: Virtual) -> Operation<Self>;
+    fn subtract(to: Virtual, left: Virtual, right: Virtual) -> Operation<Self>;
     /// The comparison of a register with a number, and the value that the guard has where the register is less.
     fn is_less(guard: Virtual, from: Virtual, number: i64) -> (Operation<Self>, bool);
     /// The guard holds where the register, which is 1 or 0, is not 0.

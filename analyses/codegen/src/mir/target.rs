@@ -109,7 +109,7 @@ pub struct Definition<T: InstructionSet> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known<T: InstructionSet> {
     Constant(i64),
-    /// What this register holds in front of the operation.
+    /// The content of this register in front of the operation.
     Operand(Name<T>),
 }
 

@@ -81,8 +81,8 @@ fn effects<T: Scheduled>(
 
 /// Returns true if accesses of which one writes may be to one place.
 fn may_meet<T: Scheduled>(first: &Operation<T>, second: &Operation<T>) -> bool {
-    let frame = |one: &Operation<T>| {
-        let mut operands = one.sources.iter();
+    let frame = |operation: &Operation<T>| {
+        let mut operands = operation.sources.iter();
         operands.any(|operand| matches!(operand, Operand::Frame(_)))
     };
     if frame(first) != frame(second) {
@@ -108,8 +108,8 @@ fn may_meet<T: Scheduled>(first: &Operation<T>, second: &Operation<T>) -> bool {
             _ => false,
         });
     }
-    let object = |one: &Operation<T>| {
-        let memory = one.memory.as_ref();
+    let object = |operation: &Operation<T>| {
+        let memory = operation.memory.as_ref();
         memory.map_or(Object::Unknown, |memory| memory.object.clone())
     };
     !object(first).is_apart(&object(second))
@@ -128,12 +128,12 @@ pub fn check<T: Scheduled>(
     let count = operations.len() as u32;
     // By operation: its place and its cycle.
     let mut places: Vec<Option<(u32, u32)>> = vec![None; operations.len()];
-    for (place, (&one, &cycle)) in (0..).zip(packets.order.iter().zip(&packets.cycles)) {
+    for (place, (&each, &cycle)) in (0..).zip(packets.order.iter().zip(&packets.cycles)) {
         let known = places
-            .get_mut(one as usize)
-            .ok_or(PacketFault::Missing(one))?;
+            .get_mut(each as usize)
+            .ok_or(PacketFault::Missing(each))?;
         if known.replace((place, cycle)).is_some() {
-            return Err(PacketFault::Missing(one));
+            return Err(PacketFault::Missing(each));
         }
     }
     if let Some(missing) = places.iter().position(Option::is_none) {
@@ -145,26 +145,29 @@ pub fn check<T: Scheduled>(
     if let Some(at) = packets.cycles.windows(2).position(|pair| pair[0] > pair[1]) {
         return Err(PacketFault::Order(at as u32));
     }
-    let effects: Vec<Effects> = operations.iter().map(|one| effects(one, locate)).collect();
+    let effects: Vec<Effects> = operations
+        .iter()
+        .map(|operation| effects(operation, locate))
+        .collect();
     for second in 0..operations.len() {
         for first in 0..second {
-            let (one, other) = (&effects[first], &effects[second]);
+            let (left, right) = (&effects[first], &effects[second]);
             let (a, b) = (&operations[first], &operations[second]);
             let meet = |left: &BTreeSet<u32>, right: &BTreeSet<u32>| !left.is_disjoint(right);
-            let accesses = |one: &Operation<T>| T::loads(one) || T::stores(one);
+            let accesses = |operation: &Operation<T>| T::loads(operation) || T::stores(operation);
             let is_volatile =
-                |one: &Operation<T>| one.memory.as_ref().is_some_and(|one| one.volatile);
+                |operation: &Operation<T>| operation.memory.as_ref().is_some_and(|it| it.volatile);
             let memory = accesses(a)
                 && accesses(b)
                 && ((T::stores(a) || T::stores(b)) && may_meet(a, b)
                     || is_volatile(a) && is_volatile(b));
-            let apart = meet(&one.writes, &other.reads)
-                || meet(&one.writes, &other.writes)
+            let apart = meet(&left.writes, &right.reads)
+                || meet(&left.writes, &right.writes)
                 || (memory && !T::share_cycle(a, b))
                 || a.branch().is_some()
                 || b.branch() == Some(Branch::Call);
             let ordered =
-                apart || memory || meet(&one.reads, &other.writes) || b.branch().is_some();
+                apart || memory || meet(&left.reads, &right.writes) || b.branch().is_some();
             let (Some(left), Some(right)) = (places[first], places[second]) else {
                 continue;
             };
@@ -187,9 +190,9 @@ pub fn check<T: Scheduled>(
     let cycles: BTreeSet<u32> = packets.cycles.iter().copied().collect();
     for cycle in cycles {
         let mut demand = <T::Packer as Packer>::Demand::default();
-        for (&one, &at) in packets.order.iter().zip(&packets.cycles) {
+        for (&each, &at) in packets.order.iter().zip(&packets.cycles) {
             if at == cycle {
-                packer.add(&mut demand, one);
+                packer.add(&mut demand, each);
             }
         }
         if !packer.fits(&demand) {

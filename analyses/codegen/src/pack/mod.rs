@@ -60,8 +60,8 @@ pub fn packets<T: Scheduled>(
         std::iter::once(first).chain(more)
     };
     let mut left: Vec<u32> = (0..count as u32).filter(|&at| !joined(at)).collect();
-    let longest = |one: u32| members(one).map(|member| height[member as usize]).max();
-    left.sort_by_key(|&one| (std::cmp::Reverse(longest(one)), one));
+    let longest = |it: u32| members(it).map(|member| height[member as usize]).max();
+    left.sort_by_key(|&it| (std::cmp::Reverse(longest(it)), it));
     let mut out = Packets::default();
     let mut cycle = 0;
     while !left.is_empty() {
@@ -70,10 +70,10 @@ pub fn packets<T: Scheduled>(
         // What stands in this cycle lets others stand behind it in the same one.
         let mut again = true;
         while std::mem::take(&mut again) {
-            left.retain(|&one| {
-                let ready = members(one).all(|member| {
+            left.retain(|&it| {
+                let ready = members(it).all(|member| {
                     incoming[member as usize].iter().all(|edge| {
-                        let own = (one..=member).contains(&edge.from);
+                        let own = (it..=member).contains(&edge.from);
                         let from = cycle_of[edge.from as usize];
                         own || from.is_some_and(|from| from + edge.latency <= cycle)
                     })
@@ -82,12 +82,12 @@ pub fn packets<T: Scheduled>(
                     return true;
                 }
                 let mut with = demand;
-                members(one).for_each(|member| packer.add(&mut with, member));
+                members(it).for_each(|member| packer.add(&mut with, member));
                 if !packer.fits(&with) {
                     return true;
                 }
                 demand = with;
-                for member in members(one) {
+                for member in members(it) {
                     cycle_of[member as usize] = Some(cycle);
                     packet.push(member);
                 }
@@ -108,20 +108,20 @@ fn settled<T: Scheduled>(
     operations: &[Operation<T>],
     locate: &dyn Fn(Name<T>) -> Locations,
 ) -> Vec<Dependence> {
-    let late = |one: &Operation<T>| {
-        let stepped = one.stepped();
-        let written = writes(one)
+    let late = |operation: &Operation<T>| {
+        let stepped = operation.stepped();
+        let written = writes(operation)
             .into_iter()
             .filter(|name| Some(*name) != stepped);
         let storage = written.flat_map(locate);
-        storage.into_iter().any(|at| T::is_late(one, at))
+        storage.into_iter().any(|at| T::is_late(operation, at))
     };
     let branches: Vec<u32> = (0..)
         .zip(operations)
-        .filter(|(_, one)| one.branch().is_some())
+        .filter(|(_, it)| it.branch().is_some())
         .map(|(at, _)| at)
         .collect();
-    let late = (0..).zip(operations).filter(|(_, one)| late(one));
+    let late = (0..).zip(operations).filter(|(_, it)| late(it));
     let pairs = late.flat_map(|(from, _)| {
         let behind = branches.iter().filter(move |&&to| to > from);
         behind.map(move |&to| (from, to))
@@ -158,7 +158,7 @@ pub fn pack<T: Scheduled>(
             block.operations.drain(..).map(Some).collect();
         let taken = found.order.iter();
         block.operations = taken
-            .filter_map(|&one| operations[one as usize].take())
+            .filter_map(|&it| operations[it as usize].take())
             .collect();
         block.cycles = found.cycles;
     }

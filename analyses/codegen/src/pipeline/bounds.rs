@@ -146,13 +146,10 @@ pub(super) fn components<P: Packer>(graph: &Graph<P>) -> Components {
                 low[before] = low[before].min(low[node]);
             }
             if low[node] == index[node] {
-                let from = open
-                    .iter()
-                    .rposition(|&one| one == node as u32)
-                    .unwrap_or(0);
+                let from = open.iter().rposition(|&it| it == node as u32).unwrap_or(0);
                 let group = open.split_off(from);
-                for &one in &group {
-                    of[one as usize] = members.len() as u32;
+                for &each in &group {
+                    of[each as usize] = members.len() as u32;
                 }
                 members.push(group);
             }

@@ -109,7 +109,7 @@ fn fills(rounds: Option<Rounds>, stages: u32, copies: u32) -> bool {
 
 fn registers<T: Counted>(name: Name<T>) -> Option<Virtual> {
     match name {
-        Name::Virtual(one) => Some(one),
+        Name::Virtual(found) => Some(found),
         Name::Fixed(_) => None,
     }
 }
@@ -126,24 +126,24 @@ fn renameable<T: Counted>(function: &Function<T>, body: &[Operation<T>]) -> FxHa
         let reads: SmallVec<[Virtual; 6]> =
             reads(operation).into_iter().filter_map(registers).collect();
         named.extend(&reads);
-        for one in writes(operation).into_iter().filter_map(registers) {
-            *written.entry(one).or_default() += 1;
+        for each in writes(operation).into_iter().filter_map(registers) {
+            *written.entry(each).or_default() += 1;
             // An operand that is read and written has one name.
             let both = T::accumulates(operation.mnemonic)
-                || operation.stepped() == Some(Name::Virtual(one));
-            if both || !operation.is_certain() || T::is_single(function.class(one)) {
-                fixed.insert(one);
-            } else if !named.contains(&one) {
-                begun.insert(one);
+                || operation.stepped() == Some(Name::Virtual(each));
+            if both || !operation.is_certain() || T::is_single(function.class(each)) {
+                fixed.insert(each);
+            } else if !named.contains(&each) {
+                begun.insert(each);
             }
-            named.insert(one);
+            named.insert(each);
         }
     }
-    let free = written.into_iter().filter(|(one, count)| {
-        let single = T::is_single(function.class(*one));
-        begun.contains(one) && !single || *count == 1 && !fixed.contains(one)
+    let free = written.into_iter().filter(|(it, count)| {
+        let single = T::is_single(function.class(*it));
+        begun.contains(it) && !single || *count == 1 && !fixed.contains(it)
     });
-    free.map(|(one, _)| one).collect()
+    free.map(|(it, _)| it).collect()
 }
 
 /// Schedules a loop of one block.
@@ -163,7 +163,7 @@ pub fn plan<T: Counted>(
     let is_loop = back.branch() == Some(Branch::Counted)
         && back.predicate.is_none()
         && back.sources.contains(&Operand::Block(block))
-        && body.iter().all(|one| one.branch().is_none());
+        && body.iter().all(|it| it.branch().is_none());
     if !is_loop {
         return Err(Unexpandable::NotCounted);
     }
@@ -176,7 +176,7 @@ pub fn plan<T: Counted>(
         super::Failure::Limits { tried, .. } => Unexpandable::NotScheduled(tried),
     })?;
     let live = Liveness::of(function);
-    let values = values(body, &renamed, |one| live.at_end(block).contains(&one));
+    let values = values(body, &renamed, |it| live.at_end(block).contains(&it));
     let of: Vec<Value> = values.iter().map(|(_, value)| value.clone()).collect();
     let found = shorten(&graph, &aligned(&found, branch), &of, branch);
     if found.stages() < 2 {
@@ -185,15 +185,15 @@ pub fn plan<T: Counted>(
     let mut names: FxHashMap<Virtual, u32> = FxHashMap::default();
     let mut copies = 1;
     for (register, value) in &values {
-        let start = |one: u32| found.start[one as usize];
-        let writes = || value.writers.iter().map(|&one| start(one));
+        let start = |it: u32| found.start[it as usize];
+        let writes = || value.writers.iter().map(|&writer| start(writer));
         let written = writes().min().unwrap_or(0);
         // The next write of the name stands behind the last one of this.
         let last = writes().max().filter(|_| value.writers.len() > 1);
         let read = value
             .readers
             .iter()
-            .map(|&(one, later)| start(one) + later * found.ii);
+            .map(|&(it, later)| start(it) + later * found.ii);
         let read = read.chain(last.map(|last| last + 1)).max();
         let life = read.unwrap_or(written).saturating_sub(written);
         // A read in the cycle of the next write finds what was there before it.
@@ -262,11 +262,11 @@ fn graph_of<T: Counted>(
     let locate = |name: Name<T>| -> Locations {
         match name {
             // A class of one register is one location.
-            Name::Virtual(one) if T::is_single(function.class(one)) => {
+            Name::Virtual(found) if T::is_single(function.class(found)) => {
                 smallvec![virtuals + T::UNITS as u32]
             }
-            Name::Virtual(one) => smallvec![one.0],
-            Name::Fixed(one) => T::units(one).map(|unit| virtuals + unit as u32).collect(),
+            Name::Virtual(found) => smallvec![found.0],
+            Name::Fixed(found) => T::units(found).map(|unit| virtuals + unit as u32).collect(),
         }
     };
     let renames = |location: u32| renamed.contains(&Virtual(location));
@@ -300,12 +300,12 @@ fn apart_by_write<T: Counted>(
     mut next: u32,
 ) -> Vec<Operation<T>> {
     let mut out = operations.to_vec();
-    let targets = out.iter_mut().flat_map(|one| &mut one.targets);
+    let targets = out.iter_mut().flat_map(|it| &mut it.targets);
     for target in targets {
-        if let Operand::Register(Name::Virtual(one)) = target
-            && renamed.contains(one)
+        if let Operand::Register(Name::Virtual(found)) = target
+            && renamed.contains(found)
         {
-            *one = Virtual(next);
+            *found = Virtual(next);
             next += 1;
         }
     }
@@ -324,13 +324,13 @@ fn values<T: Counted>(
     for register in order {
         let is = |name: &Name<T>| *name == Name::Virtual(register);
         let writers = (0u32..).zip(body);
-        let writers = writers.filter(|(_, one)| writes(one).iter().any(is));
+        let writers = writers.filter(|(_, it)| writes(it).iter().any(is));
         let writers: Vec<u32> = writers.map(|(at, _)| at).collect();
         let Some(&writer) = writers.first() else {
             continue;
         };
         let readers = (0..).zip(body);
-        let readers = readers.filter(|(_, one)| reads(one).iter().any(is));
+        let readers = readers.filter(|(_, it)| reads(it).iter().any(is));
         // A read in front of the first write, or by the writing operation itself, sees the iteration before.
         let readers = readers.map(|(at, _)| (at, u32::from(at <= writer)));
         let readers: Vec<(u32, u32)> = readers.collect();
@@ -358,18 +358,18 @@ pub fn expand<T: Counted + Arithmetic>(
 ) -> Result<Expanded, Unexpandable> {
     let plan = plan(function, block, processor, limits)?;
     let before: Vec<u32> = (0..function.blocks.len() as u32)
-        .filter(|&one| one != block && function.successors(one).contains(&block))
+        .filter(|&it| it != block && function.successors(it).contains(&block))
         .collect();
     let &[entry] = &before[..] else {
         return Err(Unexpandable::NoCount);
     };
     let ahead = &function.blocks[entry as usize].operations;
-    let set = ahead.iter().rposition(|one| T::counter(one).is_some());
+    let set = ahead.iter().rposition(|it| T::counter(it).is_some());
     let set = set.ok_or(Unexpandable::NoCount)?;
     let count = T::counter(&ahead[set]).ok_or(Unexpandable::NoCount)?;
     if ahead[set..]
         .iter()
-        .any(|one| one.writes().any(|one| one == count))
+        .any(|it| it.writes().any(|write| write == count))
     {
         return Err(Unexpandable::NoCount);
     }
@@ -391,9 +391,13 @@ pub fn expand<T: Counted + Arithmetic>(
         stages,
         ..
     } = expanded;
-    for (at, one) in function.blocks.iter_mut().enumerate() {
+    for (at, each) in function.blocks.iter_mut().enumerate() {
         let own = at as u32 == block;
-        for operand in one.operations.iter_mut().flat_map(|one| &mut one.sources) {
+        for operand in each
+            .operations
+            .iter_mut()
+            .flat_map(|operation| &mut operation.sources)
+        {
             if let Operand::Block(to) = operand
                 && (*to > block || (*to == block && own))
             {
@@ -495,7 +499,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             names,
             values: found
                 .into_iter()
-                .map(|(one, value)| (one, value.initial))
+                .map(|(it, value)| (it, value.initial))
                 .collect(),
         }
     }
@@ -516,7 +520,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         let mut operation = self.plan.body[number].clone();
         let writer = |value: Virtual| {
             let mut all = self.plan.body.iter();
-            all.position(|one| writes(one).contains(&Name::Virtual(value)))
+            all.position(|it| writes(it).contains(&Name::Virtual(value)))
         };
         // Its operands were written in front of it in this iteration, or in the one before.
         let read = |value: Virtual| match writer(value) {
@@ -528,16 +532,16 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         }
         for operand in &mut operation.targets {
             match operand {
-                Operand::Register(Name::Virtual(one)) => *one = self.name(*one, iteration),
-                Operand::Address(Name::Virtual(one)) => *one = read(*one),
+                Operand::Register(Name::Virtual(found)) => *found = self.name(*found, iteration),
+                Operand::Address(Name::Virtual(register)) => *register = read(*register),
                 _ => {}
             }
         }
         for operand in &mut operation.sources {
-            if let Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one)) =
-                operand
+            if let Operand::Register(Name::Virtual(found))
+            | Operand::Address(Name::Virtual(found)) = operand
             {
-                *one = read(*one);
+                *found = read(*found);
             }
         }
         operation
@@ -550,9 +554,9 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         mut rows: Vec<Row<T>>,
         weight: f64,
     ) -> Result<(Block<T>, Vec<u32>), Unexpandable> {
-        rows.sort_by_key(|one| one.cycle);
+        rows.sort_by_key(|row| row.cycle);
         let single = |name: Name<T>| match name {
-            Name::Virtual(one) if T::is_single(self.function.class(one)) => None,
+            Name::Virtual(found) if T::is_single(self.function.class(found)) => None,
             name => Some(name),
         };
         let mut out = Block {
@@ -561,7 +565,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         };
         let mut stages = Vec::new();
         while let Some(&Row { cycle, .. }) = rows.first() {
-            let end = rows.partition_point(|one| one.cycle == cycle);
+            let end = rows.partition_point(|row| row.cycle == cycle);
             let mut row: Vec<Row<T>> = rows.drain(..end).collect();
             while !row.is_empty() {
                 let first = (0..row.len()).find(|&at| {
@@ -579,7 +583,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
                     let writes_memory = T::stores(&own.operation) && others().any(meets_load);
                     !writes_memory
                         && !read.any(|name| {
-                            let meets = |&one: &Name<T>| single(one) == single(name);
+                            let meets = |&it: &Name<T>| single(it) == single(name);
                             written.iter().any(meets)
                         })
                 });
@@ -634,7 +638,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             rounds: None,
         };
         // What the first iteration finds.
-        for &(value, _) in self.values.iter().filter(|one| one.1) {
+        for &(value, _) in self.values.iter().filter(|value| value.1) {
             let class = self.function.class(value);
             guard
                 .operations
@@ -691,7 +695,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         for &(value, _) in self
             .values
             .iter()
-            .filter(|one| !whole || plan.leaves.contains(&one.0))
+            .filter(|value| !whole || plan.leaves.contains(&value.0))
         {
             let class = self.function.class(value);
             let last = self.name(value, ahead - 1);

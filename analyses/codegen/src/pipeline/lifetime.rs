@@ -42,11 +42,11 @@ impl Value {
         schedule: &Schedule,
         counts: impl Fn(u32) -> bool,
     ) -> (Option<i64>, Option<i64>) {
-        let at = |one: u32| i64::from(schedule.start[one as usize]);
+        let at = |it: u32| i64::from(schedule.start[it as usize]);
         let writers = self.writers.iter().filter(|&&writer| counts(writer));
         let written = writers.map(|&writer| at(writer));
-        let readers = self.readers.iter().filter(|&&(one, _)| counts(one));
-        let read = readers.map(|&(one, later)| at(one) + i64::from(later) * i64::from(schedule.ii));
+        let readers = self.readers.iter().filter(|&&(reader, _)| counts(reader));
+        let read = readers.map(|&(it, later)| at(it) + i64::from(later) * i64::from(schedule.ii));
         (written.clone().min(), written.chain(read).max())
     }
 
@@ -221,9 +221,9 @@ impl<'g, P: Packer> State<'g, P> {
     fn new(graph: &'g Graph<P>, schedule: Schedule, values: &'g [Value]) -> Self {
         let mut of: Vec<Vec<u32>> = vec![Vec::new(); graph.operations.len()];
         for (value, number) in values.iter().zip(0..) {
-            let readers = value.readers.iter().map(|(one, _)| one);
-            for &one in value.writers.iter().chain(readers) {
-                let own = &mut of[one as usize];
+            let readers = value.readers.iter().map(|(it, _)| it);
+            for &writer in value.writers.iter().chain(readers) {
+                let own = &mut of[writer as usize];
                 if own.last() != Some(&number) {
                     own.push(number);
                 }
@@ -247,11 +247,11 @@ impl<'g, P: Packer> State<'g, P> {
         let parts = self.of[operation as usize].iter().map(|&number| {
             let value = &self.values[number as usize];
             let writes = value.writers.contains(&operation);
-            let own = value.readers.iter().filter(|(one, _)| *one == operation);
+            let own = value.readers.iter().filter(|(it, _)| *it == operation);
             let read = own.map(|&(_, later)| i64::from(later) * ii).max();
             Part {
                 value,
-                others: value.ends(&self.schedule, |one| one != operation),
+                others: value.ends(&self.schedule, |it| it != operation),
                 writes,
                 last: read.unwrap_or(0).max(if writes { 0 } else { i64::MIN }),
             }
@@ -361,7 +361,7 @@ impl<'g, P: Packer> State<'g, P> {
         let start = self.schedule.start.iter();
         let mut moved = Schedule {
             ii,
-            start: start.map(|&one| (i64::from(one) + delta) as u32).collect(),
+            start: start.map(|&it| (i64::from(it) + delta) as u32).collect(),
         };
         moved.start[own] = (at + delta) as u32;
         let better = moved.check(self.graph).is_ok();

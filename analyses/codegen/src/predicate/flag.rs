@@ -54,11 +54,11 @@ pub fn convert<T: Counted + Arithmetic>(
         _ => Unconvertible::Branch(branch.mnemonic.to_string().into(), branch.loc),
     })?;
     let order = order(&pieces)?;
-    let latch = function.blocks[region.blocks.last().map_or(0, |&one| one as usize)]
+    let latch = function.blocks[region.blocks.last().map_or(0, |&it| it as usize)]
         .operations
         .last();
     let latch = latch
-        .filter(|one| one.branch() == Some(Branch::Counted))
+        .filter(|it| it.branch() == Some(Branch::Counted))
         .cloned();
     let latch = latch.ok_or(Unconvertible::Endless)?;
     // Control falls through from the first block, which gets all operations, to the block behind the latch.
@@ -128,9 +128,9 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         while let Some((own, condition)) = self
             .branches
             .iter()
-            .find(|(own, _)| own.iter().all(|one| left.contains(one)))
+            .find(|(own, _)| own.iter().all(|it| left.contains(it)))
         {
-            left.retain(|one| !own.contains(one));
+            left.retain(|it| !own.contains(it));
             left.push((*condition)?);
         }
         let mut left = left.into_iter();
@@ -192,8 +192,8 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         // An operation that reads a flag always executes, and its result is moved under the condition.
         let flags = operation
             .reads()
-            .filter(|&one| Some(one) != operation.predicate);
-        let is_guard = |one: Virtual| T::is_guard(self.function.class(one));
+            .filter(|&read| Some(read) != operation.predicate);
+        let is_guard = |register: Virtual| T::is_guard(self.function.class(register));
         let flags = flags.filter(|&flag| is_guard(flag)).count();
         if let ([Operand::Register(Name::Virtual(to))], true) = (&operation.targets[..], flags > 0)
         {
@@ -248,7 +248,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
             for flag in operation.writes() {
                 let behind = inside[at + 1..].iter().flat_map(Operation::reads);
                 let branch = piece.taken.map(|(flag, _)| flag);
-                let local = behind.chain(branch).filter(|&one| one == flag).count();
+                let local = behind.chain(branch).filter(|&it| it == flag).count();
                 match self.reads.get(&flag) == Some(&(local as u32)) {
                     // Nothing else sees what it leaves where it should not execute.
                     true => self.out.push(operation.clone()),
@@ -281,8 +281,8 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
 fn reads<T: Counted>(function: &Function<T>) -> FxHashMap<Virtual, u32> {
     let mut out: FxHashMap<Virtual, u32> = FxHashMap::default();
     for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-        for one in operation.reads() {
-            *out.entry(one).or_default() += 1;
+        for read in operation.reads() {
+            *out.entry(read).or_default() += 1;
         }
     }
     out
@@ -299,12 +299,12 @@ pub fn number<T: Arithmetic>(function: &mut Function<T>) {
     for block in &function.blocks {
         let mut last = None;
         for operation in &block.operations {
-            let is_flag = |one: &Virtual| T::is_guard(function.class(*one));
+            let is_flag = |register: &Virtual| T::is_guard(function.class(*register));
             far.extend(
                 operation
                     .reads()
                     .filter(is_flag)
-                    .filter(|&one| last != Some(one)),
+                    .filter(|&read| last != Some(read)),
             );
             last = operation.writes().find(is_flag).or(last);
             if operation.branch() == Some(Branch::Call) {
@@ -322,10 +322,7 @@ pub fn number<T: Arithmetic>(function: &mut Function<T>) {
         let mut out = Vec::with_capacity(operations.len());
         for mut operation in operations {
             let read: BTreeSet<Virtual> = operation.reads().collect();
-            for (flag, &number) in read
-                .iter()
-                .filter_map(|one| Some((*one, numbers.get(one)?)))
-            {
+            for (flag, &number) in read.iter().filter_map(|it| Some((*it, numbers.get(it)?))) {
                 let made = function.register(T::GUARD);
                 out.push(T::is_set(made, number));
                 if operation.predicate == Some(flag) {

@@ -110,10 +110,10 @@ fn dominators_of(next: &[Vec<u32>], before: &[Vec<u32>]) -> Vec<Option<u32>> {
 /// Returns true if all ways to a block that is reached lead through the first.
 fn dominates(above: &[Option<u32>], first: u32, block: u32) -> bool {
     let mut at = Some(block);
-    while let Some(one) = at {
-        let up = above[one as usize];
-        if one == first {
-            return up.is_some() || one == 0;
+    while let Some(found) = at {
+        let up = above[found as usize];
+        if found == first {
+            return up.is_some() || found == 0;
         }
         at = up;
     }
@@ -153,7 +153,7 @@ pub fn pieces<T: Target>(
     // By block: its first piece.
     let mut first: FxHashMap<u32, usize> = FxHashMap::default();
     let mut order = vec![region.header];
-    order.extend(region.blocks.iter().filter(|&&one| one != region.header));
+    order.extend(region.blocks.iter().filter(|&&it| it != region.header));
     // Where control goes, with blocks of the loop still by number.
     let mut targets: Vec<(Option<u32>, Option<u32>)> = Vec::new();
     for &block in &order {
@@ -161,29 +161,29 @@ pub fn pieces<T: Target>(
         let operations = &function.blocks[block as usize].operations;
         let mut from = 0;
         let mut ended = false;
-        for (at, one) in operations.iter().enumerate() {
-            let Some(kind) = one.branch() else {
+        for (at, each) in operations.iter().enumerate() {
+            let Some(kind) = each.branch() else {
                 continue;
             };
-            let ends = counted && kind == Branch::Counted && one.predicate.is_none();
-            let mut blocks = one.sources.iter().filter_map(|source| match source {
+            let ends = counted && kind == Branch::Counted && each.predicate.is_none();
+            let mut blocks = each.sources.iter().filter_map(|source| match source {
                 Operand::Block(target) => Some(*target),
                 _ => None,
             });
             let target = match blocks.next() {
                 Some(target) if kind == Branch::Jump => target,
                 Some(target) if ends && target == region.header => target,
-                _ => return Err(Box::new(one.clone())),
+                _ => return Err(Box::new(each.clone())),
             };
             let piece = Piece {
                 block,
                 from,
                 to: at,
-                taken: one.predicate.map(|predicate| (predicate, Next::Back)),
+                taken: each.predicate.map(|predicate| (predicate, Next::Back)),
                 next: Next::Piece(out.len() + 1),
             };
             out.push(piece);
-            if one.predicate.is_none() {
+            if each.predicate.is_none() {
                 targets.push((None, Some(target)));
                 ended = true;
                 break;

@@ -137,7 +137,7 @@ pub fn convert<T: Predicated>(
     let turned = turns(&pieces);
     let mut order = order;
     if turned.is_some() {
-        order.retain(|&one| one != 0);
+        order.retain(|&it| it != 0);
         order.push(0);
     }
     let live = match turned {
@@ -155,11 +155,11 @@ pub fn convert<T: Predicated>(
             .take(piece.to)
             .skip(piece.from)
         {
-            for one in operation
+            for write in operation
                 .writes()
-                .filter(|&one| T::is_guard(function.class(one)))
+                .filter(|&write| T::is_guard(function.class(write)))
             {
-                writers.entry(one).or_default().push((number, at));
+                writers.entry(write).or_default().push((number, at));
             }
         }
     }
@@ -231,7 +231,7 @@ fn order(pieces: &[Piece]) -> Result<Vec<usize>, Unconvertible> {
             }
         }
     }
-    match out.len() == reached.iter().filter(|&&one| one).count() {
+    match out.len() == reached.iter().filter(|&&it| it).count() {
         true => Ok(out),
         false => Err(Unconvertible::Cyclic),
     }
@@ -380,9 +380,9 @@ impl<T: Predicated> Converter<'_, T> {
         let first = targets[0].virtual_register() == Some(predicate);
         let other = &mut targets[usize::from(first)];
         let complement = match other.virtual_register() {
-            Some(one) => {
-                let single = self.writers.get(&one).is_none_or(|all| all.len() == 1);
-                (single && !self.live.contains(&one)).then_some(one)?
+            Some(found) => {
+                let single = self.writers.get(&found).is_none_or(|all| all.len() == 1);
+                (single && !self.live.contains(&found)).then_some(found)?
             }
             None => {
                 let fresh = self.function.register(T::GUARD);
@@ -405,7 +405,7 @@ impl<T: Predicated> Converter<'_, T> {
     ) {
         let number = self.function.register(T::GENERAL);
         let made = T::conjunction(own, guard, number, [Operand::register(yes), no]);
-        let made = made.into_iter().map(|one| Operation { loc, ..one });
+        let made = made.into_iter().map(|it| Operation { loc, ..it });
         self.out.extend(made);
     }
 
@@ -416,16 +416,16 @@ impl<T: Predicated> Converter<'_, T> {
             let (yes, no) = sides[at]?;
             Some(if taken { yes } else { no })
         };
-        if let [one] = condition.iter().copied().collect::<Vec<_>>()[..] {
-            return side(&self.sides, one);
+        if let [found] = condition.iter().copied().collect::<Vec<_>>()[..] {
+            return side(&self.sides, found);
         }
         if let Some(&known) = self.joins.get(&piece) {
             return Some(known);
         }
         let join = self.function.register(T::GUARD);
         self.out.push(T::cleared(join));
-        for one in condition {
-            let from = side(&self.sides, one);
+        for each in condition {
+            let from = side(&self.sides, each);
             self.out.push(T::raised(join, from));
         }
         self.joins.insert(piece, join);
@@ -490,8 +490,8 @@ impl<T: Predicated> Converter<'_, T> {
         piece: usize,
     ) -> Result<(), Unconvertible> {
         let certain = operation.is_certain();
-        let fresh = operation.writes().all(|one| {
-            self.writers.get(&one).is_none_or(|all| all.len() == 1) && !self.live.contains(&one)
+        let fresh = operation.writes().all(|write| {
+            self.writers.get(&write).is_none_or(|all| all.len() == 1) && !self.live.contains(&write)
         });
         let Some(own) = operation.predicate else {
             operation.predicate = Some(guard);

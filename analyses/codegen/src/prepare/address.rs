@@ -97,7 +97,7 @@ pub(super) fn reduce(function: &mut Function, wraps: bool) {
     let outer: FxHashSet<Block> = forest
         .loops
         .values()
-        .filter_map(|one| Some(forest.loops[one.parent?].header))
+        .filter_map(|value| Some(forest.loops[value.parent?].header))
         .collect();
     let mut shape = Shape::of(function);
     for header in headers(function) {
@@ -197,7 +197,7 @@ fn reduce_loop(function: &mut Function, shape: &Shape, header: Block, wraps: boo
             }
             if let Some(known) = wanted
                 .iter_mut()
-                .find(|one| one.0 == address && one.1 == store)
+                .find(|it| it.0 == address && it.1 == store)
             {
                 known.4.push(inst);
                 continue;

@@ -80,24 +80,24 @@ impl<'f> Forms<'f> {
                     false => ty == Type::I64,
                 } =>
             {
-                let (one, other) = (arg(0)?, arg(1)?);
+                let (left, right) = (arg(0)?, arg(1)?);
                 match op {
                     BinaryOp::Add | BinaryOp::Sub => {
                         let sign = if op == BinaryOp::Add { 1 } else { -1 };
-                        let first = self.find(one, depth);
-                        Some(first.plus(&self.find(other, depth), sign))
+                        let first = self.find(left, depth);
+                        Some(first.plus(&self.find(right, depth), sign))
                     }
                     BinaryOp::Mul => {
-                        let (of, by) = match (constant(one.0), constant(other.0)) {
-                            (_, Some(by)) => (one, by),
-                            (Some(by), _) => (other, by),
+                        let (of, by) = match (constant(left.0), constant(right.0)) {
+                            (_, Some(by)) => (left, by),
+                            (Some(by), _) => (right, by),
                             _ => return None,
                         };
                         Some(Linear::default().plus(&self.find(of, depth), by))
                     }
                     BinaryOp::Shl => {
-                        let by = constant(other.0).filter(|by| (0..31).contains(by))?;
-                        Some(Linear::default().plus(&self.find(one, depth), 1 << by))
+                        let by = constant(right.0).filter(|by| (0..31).contains(by))?;
+                        Some(Linear::default().plus(&self.find(left, depth), 1 << by))
                     }
                     _ => None,
                 }

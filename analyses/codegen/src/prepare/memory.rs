@@ -152,7 +152,7 @@ impl Memory<'_> {
         match &mut self.entered[block] {
             Some(known) => {
                 let before = known.len();
-                known.retain(|one| state.binary_search(one).is_ok());
+                known.retain(|it| state.binary_search(it).is_ok());
                 known.len() != before
             }
             unknown => {
@@ -198,7 +198,7 @@ impl Memory<'_> {
                         if data.guard.is_some() {
                             continue;
                         }
-                        match state.binary_search_by_key(&place, |one| one.0) {
+                        match state.binary_search_by_key(&place, |it| it.0) {
                             Ok(at) => found(inst, result, state[at].1),
                             Err(at) if state.len() < MOST => state.insert(at, (place, result)),
                             Err(_) => {}
@@ -212,12 +212,12 @@ impl Memory<'_> {
                         let ty = function.ty(value);
                         let place = self.place(data.args[0], offset, ty, access.untyped);
                         offset += i64::from(ty.bytes());
-                        state.retain(|one| !self.meet(place, one.0));
+                        state.retain(|it| !self.meet(place, it.0));
                         let kept = data.guard.is_none() && !(access.volatile || access.checked);
                         if !kept || state.len() >= MOST {
                             continue;
                         }
-                        let at = state.partition_point(|one| one.0 < place);
+                        let at = state.partition_point(|it| it.0 < place);
                         state.insert(at, (place, value));
                     }
                 }
@@ -261,21 +261,21 @@ impl Memory<'_> {
     }
 
     /// Returns true if a store to one place may change the other.
-    fn meet(&self, one: u32, other: u32) -> bool {
-        let (one, other) = (&self.places[one as usize], &self.places[other as usize]);
-        if one.place.form.terms == other.place.form.terms {
+    fn meet(&self, left: u32, right: u32) -> bool {
+        let (first, other) = (&self.places[left as usize], &self.places[right as usize]);
+        if first.place.form.terms == other.place.form.terms {
             let apart = other
                 .place
                 .form
                 .constant
-                .wrapping_sub(one.place.form.constant);
-            return apart < i64::from(one.place.ty.bytes())
+                .wrapping_sub(first.place.form.constant);
+            return apart < i64::from(first.place.ty.bytes())
                 && apart > -i64::from(other.place.ty.bytes());
         }
         let types = matches!(
-            (one.accessed_as, other.accessed_as),
-            (Some(one), Some(other)) if one != other
+            (first.accessed_as, other.accessed_as),
+            (Some(first), Some(other)) if first != other
         );
-        !(types || one.origin.is_apart(&other.origin))
+        !(types || first.origin.is_apart(&other.origin))
     }
 }

@@ -80,8 +80,8 @@ fn rewrite(function: &mut Function, to: &dyn Fn(Value) -> Value) {
 /// Headers of reducible loops, inner ones first.
 fn headers(function: &Function) -> Vec<Block> {
     let forest = LoopForest::new(&ControlFlow::new(function));
-    let loops = forest.loops.values().filter(|one| one.reducible);
-    let mut out: Vec<(u32, Block)> = loops.map(|one| (one.depth, one.header)).collect();
+    let loops = forest.loops.values().filter(|value| value.reducible);
+    let mut out: Vec<(u32, Block)> = loops.map(|it| (it.depth, it.header)).collect();
     out.sort_by_key(|(depth, header)| (std::cmp::Reverse(*depth), *header));
     out.into_iter().map(|(_, header)| header).collect()
 }

@@ -190,7 +190,7 @@ fn origin(source: &Function, entries: &Entries, address: Value) -> Origin {
         if seen.len() > MOST {
             return Origin::Unknown;
         }
-        let one = match source.values[value].def {
+        let it = match source.values[value].def {
             ValueDef::Param(block, index) if block == source.entry() => {
                 match promised(source, value) {
                     true => Origin::Restrict(index),
@@ -231,8 +231,8 @@ fn origin(source: &Function, entries: &Entries, address: Value) -> Origin {
             }
         };
         match &found {
-            Some(known) if *known != one => return Origin::Unknown,
-            _ => found = Some(one),
+            Some(known) if *known != it => return Origin::Unknown,
+            _ => found = Some(it),
         }
     }
     found.unwrap_or(Origin::Unknown)

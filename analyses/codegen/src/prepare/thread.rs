@@ -48,7 +48,7 @@ fn pass_by(function: &mut Function, block: Block) {
     };
     for before in function.layout.clone() {
         let own = function.blocks[before].terminator.clone();
-        let constant = |value: Value| function.int_constant(value).map(|one| one & 1 != 0);
+        let constant = |value: Value| function.int_constant(value).map(|it| it & 1 != 0);
         let changed = match own {
             Terminator::Jump(edge) if edge.block == block => {
                 let value = given(&edge, condition);

@@ -85,7 +85,7 @@ impl<T: Target> Flow<'_, T> {
         self.out
     }
 
-    /// What is known of the rounds of a loop that begins with a draft.
+    /// The known bounds of the trip count of a loop that begins with a draft.
     fn rounds_at(&self, draft: u32) -> Option<Rounds> {
         let begins = |header: &ir::Block| self.starts.get(header) == Some(&draft);
         let mut known = self.rounds.iter();
@@ -94,20 +94,20 @@ impl<T: Target> Flow<'_, T> {
     }
 
     fn weight(&self, draft: u32) -> f64 {
-        let (one, other) = self.drafts[draft as usize].homes;
+        let (left, right) = self.drafts[draft as usize].homes;
         let depth = self
             .forest
-            .around(one)
-            .filter(|&own| self.forest.contains(own, other))
+            .around(left)
+            .filter(|&own| self.forest.contains(own, right))
             .count();
         if let Some(profile) = self.weights {
             let known = |block: ir::Block| profile.get(block.0 as usize).copied().unwrap_or(1.0);
-            return known(one).min(known(other));
+            return known(left).min(known(right));
         }
         let own = self
             .forest
-            .around(one)
-            .filter(|&own| self.forest.contains(own, other));
+            .around(left)
+            .filter(|&own| self.forest.contains(own, right));
         let known = own.filter_map(|own| self.rounds.get(&self.forest.loops[own].header));
         // Of each loop of which nothing is known ten rounds are counted.
         let known = known.map(|rounds| rounds.usual().min(MOST_ROUNDS) / 10.0);
@@ -116,8 +116,8 @@ impl<T: Target> Flow<'_, T> {
 
     /// Returns true if a draft lies in a loop.
     fn within(&self, own: ir::loops::LoopId, draft: u32) -> bool {
-        let (one, other) = self.drafts[draft as usize].homes;
-        self.forest.contains(own, one) && self.forest.contains(own, other)
+        let (left, right) = self.drafts[draft as usize].homes;
+        self.forest.contains(own, left) && self.forest.contains(own, right)
     }
 
     /// Loops to whose headers several drafts lead back get one that all of them go through.
@@ -308,11 +308,11 @@ impl<T: Target> Flow<'_, T> {
     fn visits(&self, draft: u32) -> Vec<u32> {
         let mut exit = self.drafts[draft as usize].exit.clone();
         let mut next: Vec<u32> = exit.targets().into_iter().map(|to| *to).collect();
-        let (one, other) = self.drafts[draft as usize].homes;
+        let (left, right) = self.drafts[draft as usize].homes;
         let around: Vec<_> = self
             .forest
-            .around(one)
-            .filter(|&own| self.forest.contains(own, other))
+            .around(left)
+            .filter(|&own| self.forest.contains(own, right))
             .collect();
         let shared = |to: u32| around.iter().filter(|&&own| self.within(own, to)).count();
         // Looked at from the end: those that leave the most loops, then the second of two.

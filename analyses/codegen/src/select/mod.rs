@@ -102,7 +102,7 @@ pub(crate) struct Flow<'m, T: Target> {
     pub loc: Loc,
     /// The number of executions of each block of the IR. `None`: estimated from loops.
     pub weights: Option<&'m [f64]>,
-    /// What is known of the rounds of loops, by header.
+    /// The known bounds of trip counts of loops, by header.
     pub rounds: FxHashMap<ir::Block, Rounds>,
 }
 

@@ -31,11 +31,11 @@ pub(crate) fn name(op: &Op) -> String {
 fn words(name: &str) -> String {
     let mut out = String::new();
     let whole = name.split(['(', '{', ' ']).next().unwrap_or("");
-    for (at, one) in whole.char_indices() {
-        if one.is_uppercase() && at > 0 {
+    for (at, each) in whole.char_indices() {
+        if each.is_uppercase() && at > 0 {
             out.push(' ');
         }
-        out.extend(one.to_lowercase());
+        out.extend(each.to_lowercase());
     }
     out
 }

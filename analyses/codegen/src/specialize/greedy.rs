@@ -132,7 +132,7 @@ fn best(
             order.push((bound, at));
         }
     }
-    order.sort_unstable_by(|(a, one), (b, other)| b.total_cmp(a).then(other.cmp(one)));
+    order.sort_unstable_by(|(a, it), (b, other)| b.total_cmp(a).then(other.cmp(it)));
     let mut best: Option<(usize, Estimate)> = None;
     for (bound, at) in order {
         let saved = best.as_ref().map(|(at, best)| (best.model.saved(), *at));

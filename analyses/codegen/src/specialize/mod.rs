@@ -182,7 +182,7 @@ impl<'a> Context<'a> {
             .order
             .iter()
             .copied()
-            .filter(|&one| self.dominators.dominates(block, one))
+            .filter(|&it| self.dominators.dominates(block, it))
             .collect();
         let region = Region {
             blocks: &blocks,
@@ -289,7 +289,7 @@ impl<'a> Context<'a> {
         let below: Vec<Block> = blocks
             .iter()
             .copied()
-            .filter(|&one| self.dominators.dominates(head, one))
+            .filter(|&block| self.dominators.dominates(head, block))
             .collect();
         let region = Region {
             blocks: &below,

@@ -29,7 +29,7 @@ pub fn place(function: &Function, block: Block, members: &[Value]) -> Option<Pla
     };
     let roots: Vec<Inst> = members
         .iter()
-        .map(|&one| defining(one))
+        .map(|&member| defining(member))
         .collect::<Option<_>>()?;
     let insts = &function.blocks[block].insts;
     let here: EntitySet<Inst> = insts.iter().copied().collect();

@@ -239,13 +239,13 @@ pub(super) fn users(function: &Function) -> EntityVec<Value, SmallVec<[User; 2]>
 }
 
 /// The nearest block above both in a tree.
-fn common(tree: &DominatorTree, mut one: Block, mut other: Block) -> Option<Block> {
-    while one != other {
-        if tree.depth(one) >= tree.depth(other) {
-            one = tree.immediate(one)?;
+fn common(tree: &DominatorTree, mut left: Block, mut right: Block) -> Option<Block> {
+    while left != right {
+        if tree.depth(left) >= tree.depth(right) {
+            left = tree.immediate(left)?;
         } else {
-            other = tree.immediate(other)?;
+            right = tree.immediate(right)?;
         }
     }
-    Some(one)
+    Some(left)
 }

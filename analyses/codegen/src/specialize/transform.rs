@@ -107,7 +107,7 @@ impl Work {
             .out
             .layout
             .iter()
-            .position(|&one| one == head)
+            .position(|&it| it == head)
             .unwrap_or(0);
         let moved: FxHashSet<Inst> = refined.after.iter().copied().collect();
         let join = if let Join::Inside(end) = refined.join {
@@ -332,7 +332,7 @@ impl Work {
             .out
             .layout
             .iter()
-            .position(|&one| one == rest)
+            .position(|&it| it == rest)
             .unwrap_or(0);
         let copies: Vec<Block> = blocks.iter().map(|block| self.blocks[block]).collect();
         self.out.layout.splice(at..at, copies);
@@ -340,11 +340,11 @@ impl Work {
             .out
             .loops
             .iter()
-            .filter(|one| one.header != self.head)
-            .filter_map(|one| {
+            .filter(|it| it.header != self.head)
+            .filter_map(|it| {
                 Some(ir::SourceLoop {
-                    header: *self.blocks.get(&one.header)?,
-                    ..one.clone()
+                    header: *self.blocks.get(&it.header)?,
+                    ..it.clone()
                 })
             })
             .collect();

@@ -177,7 +177,7 @@ struct Check<'a, T: Target> {
     before: Walker<'a, T>,
     after: Walker<'a, T>,
     starts: Vec<Option<Pair>>,
-    /// What arrives at each block.
+    /// The states that arrive at each block, by edge.
     ways: Vec<BTreeMap<WayOf, Pair>>,
     choices: Choices,
 }

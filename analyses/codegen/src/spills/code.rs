@@ -94,7 +94,7 @@ pub(crate) struct Code<'f, T: Target> {
     pub(super) hidden: bool,
 }
 
-/// What a step reads and writes.
+/// The reads and writes of a step.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Touched {
     pub(crate) reads: SmallVec<[Location; 4]>,
@@ -199,7 +199,7 @@ impl<'f, T: Target> Code<'f, T> {
                 continue;
             }
             let scratch = T::scratch(self.function.class(register)).iter().copied();
-            let mut open = scratch.filter(|one| given.iter().all(|(_, it)| it != one));
+            let mut open = scratch.filter(|each| given.iter().all(|(_, it)| it != each));
             let chosen = open.next();
             debug_assert!(chosen.is_some(), "one for each operand of {operation:?}");
             given.extend(chosen.map(|chosen| (register, chosen)));
@@ -328,7 +328,7 @@ impl<'f, T: Target> Code<'f, T> {
             .collect()
     }
 
-    /// What a step of a block reads and writes. Calls and returns read what the block has put into registers by name.
+    /// The reads and writes of a step of a block. Calls and returns read what the block has put into registers by name.
     pub(crate) fn touched<'s>(&self, steps: &'s Steps<T>, at: usize) -> Cow<'s, Touched> {
         let own = steps.known(at, || self.by_itself(&steps[at]));
         if let Step::Operation(operation) = &steps[at]
@@ -362,7 +362,7 @@ impl<'f, T: Target> Code<'f, T> {
         out
     }
 
-    /// What the operations of a transfer write, on their way, too.
+    /// The writes of a transfer's operations, those of scratch registers, too.
     fn expansion(&self, step: &Step<T>, to: Location, out: &mut Touched) {
         out.kills.push(to);
         for operation in self.operations(step, &|_| 0) {
@@ -529,10 +529,10 @@ impl<T: Target> Code<'_, T> {
             let touched: SmallVec<[Cow<'_, Touched>; 1]> = group
                 .map(|number| self.touched(&at.steps, number))
                 .collect();
-            for location in touched.iter().flat_map(|one| &one.kills) {
+            for location in touched.iter().flat_map(|it| &it.kills) {
                 live.remove(location);
             }
-            for &location in touched.iter().flat_map(|one| &one.reads) {
+            for &location in touched.iter().flat_map(|it| &it.reads) {
                 live.insert(location);
             }
         }

@@ -84,7 +84,7 @@ pub(super) fn round<T: Target>(
     let mut order: Vec<(f64, Home)> = (0..code.homes.len() as u32)
         .map(|home| (cost(code, &transfers[home as usize]), Home(home)))
         .collect();
-    order.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    order.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
     let mut round = Round {
         code,
         transfers,
@@ -158,14 +158,14 @@ impl<T: Target> Round<'_, '_, T> {
         };
         let usable = colours.iter().copied().filter(|&register| free(register));
         let priced = usable.filter_map(|register| Some((self.price(home, register)?, register)));
-        let least = priced.min_by(|(one, register), (price, other)| {
-            one.total_cmp(price)
+        let least = priced.min_by(|(it, register), (price, other)| {
+            it.total_cmp(price)
                 .then_with(|| others(*register).cmp(&others(*other)))
         });
         least.map(|(_, register)| register)
     }
 
-    /// What a register costs a web: operations that stay, by how often they execute; `None` where memory costs no more.
+    /// The cost of a register for a web: operations that stay, by how often they execute; `None` where memory costs no more.
     fn price(&self, home: Home, register: T::Register) -> Option<f64> {
         let own = &self.transfers[home.0 as usize];
         let class = self.code.class(home);
@@ -259,7 +259,7 @@ impl<T: Target> Round<'_, '_, T> {
     }
 }
 
-/// What can take the place of each load, by home.
+/// The replacements of each load, by home.
 fn remedies<T: Target>(code: &Code<'_, T>, live: &Liveness<Location>) -> Vec<Vec<Replaced<T>>> {
     let mut facts = Facts::of(code);
     let mut out: Vec<Vec<Replaced<T>>> = code.homes.iter().map(|_| Vec::new()).collect();

@@ -1,4 +1,4 @@
-//! What holds in front of each block: an iteration over the blocks until nothing changes.
+//! The equalities that hold in front of each block: an iteration over the blocks until nothing changes.
 //!
 //! Every block is visited in the order of the layout; one that is visited often takes apart what it could not settle, so that
 //! each further visit takes at least one location apart.
@@ -90,7 +90,7 @@ impl<T: Target> Facts<T> {
         facts
     }
 
-    /// Where the function starts nothing is known, and no two locations are known to be equal.
+    /// The state at the function's entry: nothing is known, and no two locations are known to be equal.
     fn start(&mut self, code: &Code<'_, T>) -> State {
         let all = 0..code.locations() as u32;
         all.map(|at| self.numbers.of(Origin::Entry(0, Location(at))))

@@ -87,9 +87,9 @@ pub(crate) struct Waiting {
 
 /// The definitions of locations that reach points of the code.
 pub(crate) struct Reaching {
-    /// By block and step.
+    /// The reads and writes of each step, by block.
     touched: Vec<Vec<Touched>>,
-    /// By block: the definitions of each location at its start.
+    /// The definitions of each location that reach the start of each block.
     starts: Vec<Vec<Vec<(usize, usize)>>>,
 }
 

@@ -36,7 +36,7 @@ use ir::liveness::Liveness;
 /// Rounds over all webs; each takes the facts and the lives anew.
 const ROUNDS: usize = 8;
 
-/// How far transfers are taken away.
+/// The extent to which transfers are taken away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reduction {
     /// Those that are redundant.
@@ -198,7 +198,7 @@ pub(crate) fn write<T: Target>(function: &mut Function<T>, written: Written<T>) 
 pub struct Traffic {
     pub loads: u32,
     pub stores: u32,
-    /// By the weights of blocks.
+    /// The same, each by the weight of its block.
     pub executed: f64,
 }
 

@@ -20,7 +20,7 @@ type Point = (usize, usize);
 
 struct Round<'r, 'f, T: Target> {
     code: &'r Code<'f, T>,
-    /// What is live at each point of each block.
+    /// The locations that are live at each point of each block.
     live: Vec<Vec<EntitySet<Location>>>,
     /// The points from which control comes to each block.
     into: Vec<Vec<Point>>,
@@ -48,10 +48,10 @@ pub(super) fn round<T: Target>(code: &mut Code<'_, T>, colours: &[T::Register]) 
         return false;
     }
     let weight = |block: usize| code.blocks[block].weight;
-    loads.sort_by(|one, other| {
-        weight(other.0)
-            .total_cmp(&weight(one.0))
-            .then(one.cmp(other))
+    loads.sort_by(|left, right| {
+        weight(right.0)
+            .total_cmp(&weight(left.0))
+            .then(left.cmp(right))
     });
     let mut round = Round::new(code);
     let mut moved: Vec<(Point, T::Register)> = Vec::new();

@@ -11,12 +11,12 @@ use std::ops::Deref;
 #[derive(Clone, Debug)]
 pub(crate) struct Steps<T: Target> {
     all: Vec<Step<T>>,
-    /// By step.
+    /// The effects of each step, as soon as they are asked for.
     known: Vec<OnceCell<Touched>>,
 }
 
 impl<T: Target> Steps<T> {
-    /// What a step reads and writes by itself.
+    /// The reads and writes of a step by itself.
     pub(super) fn known(&self, at: usize, compute: impl FnOnce() -> Touched) -> &Touched {
         self.known[at].get_or_init(compute)
     }

@@ -56,22 +56,22 @@ fn blocks(text: &str, guard: Virtual) -> Vec<Block<Sc140>> {
             }
             ["def", to] => vec![access(vec![fixed(number(to))], vec![address()])],
             ["use", from] => vec![access(vec![address()], vec![fixed(number(from))])],
-            ["mac", one, other, to] => {
-                let factors = vec![fixed(number(one)), fixed(number(other))];
+            ["mac", left, right, to] => {
+                let factors = vec![fixed(number(left)), fixed(number(right))];
                 vec![operation(Opcode::Mac, vec![fixed(number(to))], factors)]
             }
             [to, "=", "tfr", from] => {
                 let (to, from) = (vec![fixed(number(to))], vec![fixed(number(from))]);
                 vec![operation(Opcode::Tfr, to, from)]
             }
-            [to, "=", one, "+", other] => {
+            [to, "=", found, "+", other] => {
                 let other = match other.parse::<i64>() {
                     Ok(constant) => constant.into(),
                     Err(_) => fixed(number(other)),
                 };
                 let (opcode, sources) = match other {
-                    Operand::Number(_) => (Opcode::AddncW, vec![other, fixed(number(one))]),
-                    _ => (Opcode::Add, vec![fixed(number(one)), other]),
+                    Operand::Number(_) => (Opcode::AddncW, vec![other, fixed(number(found))]),
+                    _ => (Opcode::Add, vec![fixed(number(found)), other]),
                 };
                 vec![operation(opcode, vec![fixed(number(to))], sources)]
             }
@@ -480,7 +480,7 @@ fn slots_are_shared() {
     });
 }
 
-/// What the facts say of registers that meet from two sides.
+/// The facts of registers that meet from two sides.
 #[test]
 fn an_expression_of_what_meets_is_kept() {
     let text = "

@@ -21,15 +21,15 @@ use smallvec::SmallVec;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(super) struct Number(u32);
 
-/// What a number stands for.
+/// The meaning of a value number.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Origin {
     Constant(i64),
     /// The result of an operation of this shape with these operands; what it accumulates into is the last.
     Expression(u32, SmallVec<[Number; 3]>),
-    /// What a step leaves in a location, of which nothing is known: a block, a step in it.
+    /// The unknown value that a step leaves in a location: a block, a step in it.
     Step(u32, u32, Location),
-    /// What a location holds where a block begins.
+    /// The content of a location where a block begins.
     Entry(u32, Location),
 }
 

@@ -27,9 +27,9 @@ impl Joined {
         }
         number
     }
-    fn join(&mut self, one: u32, other: u32) {
-        let (one, other) = (self.find(one), self.find(other));
-        self.0[one as usize] = other;
+    fn join(&mut self, left: u32, right: u32) {
+        let (first, other) = (self.find(left), self.find(right));
+        self.0[first as usize] = other;
     }
 }
 

@@ -55,7 +55,7 @@ impl Access {
     }
 }
 
-/// What stays true of a function while its accesses are joined.
+/// The facts of a function that stay true while its accesses are joined.
 struct Known {
     tree: DominatorTree,
     arguments: Arguments,
@@ -133,7 +133,7 @@ fn neighbours(
                 all.iter().find(same).copied()
             };
             let elements: Option<Vec<Access>> = (0..width).map(element).collect();
-            let Some(elements) = elements.filter(|one| one[0].inst == first.inst) else {
+            let Some(elements) = elements.filter(|element| element[0].inst == first.inst) else {
                 continue;
             };
             let bytes = width as i64 * first.bytes();
@@ -150,18 +150,18 @@ fn neighbours(
 /// Returns true if the accesses may be executed where the first of the loads, or the last of the stores, is.
 fn may_move(function: &Function, origins: &Origins, block: Block, elements: &[Access]) -> bool {
     let insts = &function.blocks[block].insts;
-    let places = elements.iter().filter_map(|one| {
-        let at = insts.iter().position(|inst| *inst == one.inst)?;
-        Some((at, one))
+    let places = elements.iter().filter_map(|element| {
+        let at = insts.iter().position(|inst| *inst == element.inst)?;
+        Some((at, element))
     });
     let mut places: Vec<(usize, &Access)> = places.collect();
-    places.sort_by_key(|one| one.0);
+    places.sort_by_key(|place| place.0);
     let [(first, _), .., (last, _)] = places[..] else {
         return false;
     };
     let between = first..=last;
     for (at, &inst) in between.clone().zip(&insts[between]) {
-        if elements.iter().any(|one| one.inst == inst) {
+        if elements.iter().any(|element| element.inst == inst) {
             continue;
         }
         let data = &function.insts[inst];
@@ -177,7 +177,7 @@ fn may_move(function: &Function, origins: &Origins, block: Block, elements: &[Ac
         }
         // Those that move past it: loads from behind it, stores from in front of it.
         let mut moved = places.iter().filter(|(own, _)| (*own < at) == store);
-        if moved.any(|(_, one)| meets(function, origins, one, data)) {
+        if moved.any(|(_, it)| meets(function, origins, it, data)) {
             return false;
         }
     }
@@ -185,29 +185,29 @@ fn may_move(function: &Function, origins: &Origins, block: Block, elements: &[Ac
 }
 
 /// Returns true if an access may touch what another one does.
-fn meets(function: &Function, origins: &Origins, one: &Access, other: &InstData) -> bool {
-    let (root, offset) = rooted(function, other.args[0]);
-    let elements = match other.op {
-        Op::Store(_) => &other.args[1..],
-        _ => &other.results[..],
+fn meets(function: &Function, origins: &Origins, left: &Access, right: &InstData) -> bool {
+    let (root, offset) = rooted(function, right.args[0]);
+    let elements = match right.op {
+        Op::Store(_) => &right.args[1..],
+        _ => &right.results[..],
     };
     let bytes = elements
         .iter()
         .map(|&value| i64::from(function.ty(value).bytes()));
     let bytes: i64 = bytes.sum();
-    if root == one.root {
-        return offset < one.offset + one.bytes() && one.offset < offset + bytes;
+    if root == left.root {
+        return offset < left.offset + left.bytes() && left.offset < offset + bytes;
     }
-    let own = function.insts[one.inst].args[0];
+    let own = function.insts[left.inst].args[0];
     let origin = origins.origin(function, own);
-    !origin.is_apart(&origins.origin(function, other.args[0]))
+    !origin.is_apart(&origins.origin(function, right.args[0]))
 }
 
 /// Makes one access of several.
 fn joined(function: &mut Function, block: Block, elements: &[Access]) -> Inst {
     let store = elements[0].store;
     let first = function.insts[elements[0].inst].clone();
-    let is_one = |inst: &Inst| elements.iter().any(|one| one.inst == *inst);
+    let is_one = |inst: &Inst| elements.iter().any(|element| element.inst == *inst);
     let insts = &function.blocks[block].insts;
     let at = match store {
         true => insts.iter().rposition(is_one),
@@ -244,7 +244,7 @@ fn joined(function: &mut Function, block: Block, elements: &[Access]) -> Inst {
     };
     let accesses: Vec<MemoryAccess> = elements
         .iter()
-        .filter_map(|one| match function.insts[one.inst].op {
+        .filter_map(|element| match function.insts[element.inst].op {
             Op::Load(access) | Op::Store(access) => Some(access),
             _ => None,
         })
@@ -266,8 +266,8 @@ fn joined(function: &mut Function, block: Block, elements: &[Access]) -> Inst {
         guard: None,
         loc: first.loc,
     };
-    for (number, one) in (0..).zip(elements) {
-        let old = &function.insts[one.inst];
+    for (number, each) in (0..).zip(elements) {
+        let old = &function.insts[each.inst];
         match store {
             true => data.args.push(old.args[1]),
             false => {

@@ -1,4 +1,4 @@
-//! What is known of the alignment of addresses.
+//! The known alignment of addresses.
 //!
 //! ```text
 //! p promised a multiple of 8; q = p + 6; p' = p + 8 in each iteration        q is 6 behind a multiple of 8, in each iteration
@@ -37,7 +37,7 @@ impl Aligned {
         let of = self.of.min(other.of);
         Aligned::new(of, self.rest + other.rest)
     }
-    /// What holds for both.
+    /// The alignment that holds for both.
     fn meet(self, other: Aligned) -> Aligned {
         let mut of = self.of.min(other.of);
         while (self.rest - other.rest) % of != 0 {
@@ -136,17 +136,17 @@ impl<'f> Alignments<'f> {
                 base.plus(self.find(data.args[1], depth))
             }
             Op::Binary(BinaryOp::Mul, _) => {
-                let [one, other] = [0, 1].map(|at| self.find(data.args[at], depth));
-                let zeros = |one: Aligned| match one.rest {
-                    0 => one.of,
+                let [left, right] = [0, 1].map(|at| self.find(data.args[at], depth));
+                let zeros = |aligned: Aligned| match aligned.rest {
+                    0 => aligned.of,
                     rest => 1 << rest.trailing_zeros(),
                 };
-                Aligned::new((zeros(one) * zeros(other)).min(LARGEST), 0)
+                Aligned::new((zeros(left) * zeros(right)).min(LARGEST), 0)
             }
             Op::Binary(BinaryOp::Shl, _) => match function.int_constant(data.args[1]) {
                 Some(by @ 0..=8) => {
-                    let one = self.find(data.args[0], depth);
-                    Aligned::new((one.of << by).min(LARGEST), one.rest << by)
+                    let found = self.find(data.args[0], depth);
+                    Aligned::new((found.of << by).min(LARGEST), found.rest << by)
                 }
                 _ => Aligned::ANY,
             },

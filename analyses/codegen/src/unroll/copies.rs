@@ -11,12 +11,12 @@ use rustc_hash::FxHashMap;
 
 /// Repeats the body, as one block. The number of rounds must be a multiple of `times`: the test is made once for all copies.
 pub(super) fn repeat(function: &mut Function, straight: &Straight, times: u64) -> Straight {
-    let one = join(function, straight);
-    let body = one.body[0];
-    let params = function.blocks[one.header].params.clone();
-    let test = function.blocks[one.header].insts.clone();
+    let found = join(function, straight);
+    let body = found.body[0];
+    let params = function.blocks[found.header].params.clone();
+    let test = function.blocks[found.header].insts.clone();
     let first = function.blocks[body].insts.clone();
-    let mut current = one.given(function, body);
+    let mut current = found.given(function, body);
     let last = current.clone();
     for _ in 1..times {
         let mut to: FxHashMap<Value, Value> = params
@@ -36,7 +36,7 @@ pub(super) fn repeat(function: &mut Function, straight: &Straight, times: u64) -
     if let Terminator::Jump(edge) = &mut function.blocks[body].terminator {
         edge.args = current.into_iter().collect();
     }
-    one
+    found
 }
 
 /// A copy of an instruction, in no block yet, that reads other values; `to` gets its results.

@@ -76,7 +76,7 @@ pub(super) fn at_once(function: &mut Function, straight: &Straight) -> Block {
             edge.block = body;
         }
     }
-    for source in function.loops.iter_mut().filter(|one| one.header == header) {
+    for source in function.loops.iter_mut().filter(|it| it.header == header) {
         source.header = body;
     }
     // The loop stands where its header stood, which is behind it now.

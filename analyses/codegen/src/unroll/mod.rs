@@ -79,7 +79,7 @@ impl Unrolled {
         several.map(|(&header, _)| header).collect()
     }
 
-    /// What is known of a function that stays as it was.
+    /// The facts of a function that stays as it was.
     pub(crate) fn plain(&self) -> Unrolled {
         Unrolled {
             wide: FxHashSet::default(),
@@ -119,7 +119,11 @@ pub(crate) fn unroll(function: &mut Function, machine: &Machine) -> Unrolled {
 /// Headers of loops that hold no other.
 fn innermost(function: &Function) -> Vec<Block> {
     let forest = LoopForest::new(&ControlFlow::new(function));
-    let outer: FxHashSet<_> = forest.loops.values().filter_map(|one| one.parent).collect();
+    let outer: FxHashSet<_> = forest
+        .loops
+        .values()
+        .filter_map(|value| value.parent)
+        .collect();
     let inner = forest.loops.iter();
     let inner = inner.filter(|(own, data)| data.reducible && !outer.contains(own));
     inner.map(|(_, data)| data.header).collect()

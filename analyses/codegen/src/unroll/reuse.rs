@@ -1,4 +1,4 @@
-//! What one iteration loads and a later one loads again stays in a register.
+//! Register reuse across iterations: a value that one iteration loads and a later one loads again stays in a register.
 //!
 //! ```text
 //! x[k], x[k + 1], x[k + 2]: each iteration loads x[k + 2] alone, and hands x[k + 1] and x[k + 2] on

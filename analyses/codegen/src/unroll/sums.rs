@@ -153,14 +153,14 @@ fn part(
         parts = pairs
             .into_iter()
             .map(|pair| match pair[..] {
-                [one, other] => {
+                [left, right] => {
                     let wrap = match exact && within {
                         true => Wrap::NO_SIGNED,
                         false => Wrap::MAY,
                     };
                     let op = Op::Binary(op, wrap);
                     let (inst, sum) =
-                        edit::computed(function, op, &[one, other], ty, ir::Loc::NONE);
+                        edit::computed(function, op, &[left, right], ty, ir::Loc::NONE);
                     made.push(inst);
                     sum
                 }

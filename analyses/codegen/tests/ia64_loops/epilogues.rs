@@ -13,7 +13,7 @@ use simulate::ia64::Limits;
 /// Elements.
 const MOST: u64 = 50;
 
-fn emitted(one: &loops::Loop, machine: &str, epilogue: Epilogue, unroll: Option<u32>) -> Emitted {
+fn emitted(item: &loops::Loop, machine: &str, epilogue: Epilogue, unroll: Option<u32>) -> Emitted {
     let table = machine::named(machine).expect("a table");
     let options = Options {
         pipeline: Some(pipeline::Options {
@@ -25,7 +25,7 @@ fn emitted(one: &loops::Loop, machine: &str, epilogue: Epilogue, unroll: Option<
         ..Options::default()
     };
     let epic = table.epic().expect("explicit groups");
-    emit(&one.module, epic, &options).unwrap_or_else(|why| panic!("{}: {why:?}", one.name))
+    emit(&item.module, epic, &options).unwrap_or_else(|why| panic!("{}: {why:?}", item.name))
 }
 
 #[test]
@@ -33,11 +33,11 @@ fn explicit_epilogues_compute_the_same() {
     let (mut runs, mut drained, mut kept) = (0, 0, 0);
     let (mut bundles, mut said, mut counted) = (0, 0, 0);
     let mut text = String::new();
-    for (number, one) in loops::loops().iter().enumerate() {
+    for (number, each) in loops::loops().iter().enumerate() {
         let machine = MACHINES[number % 2];
         let unroll = [Some(1), Some(1), None, Some(2), Some(3)][number % 5];
-        let code = emitted(one, machine, Epilogue::Explicit, unroll);
-        for report in code.functions.iter().flat_map(|one| &one.loops) {
+        let code = emitted(each, machine, Epilogue::Explicit, unroll);
+        for report in code.functions.iter().flat_map(|function| &function.loops) {
             let why = report.reasons.iter();
             let why = why.filter(|why| matches!(why, Reason::Epilogue(_))).count();
             let explicit = usize::from(report.epilogue.is_some());
@@ -45,26 +45,26 @@ fn explicit_epilogues_compute_the_same() {
             (drained, kept) = (drained + explicit, kept + why);
         }
         for n in 0..=MOST {
-            let kernel = one.kernel(n, n % 2);
-            let expected = interpreted(&kernel, &one.module);
+            let kernel = each.kernel(n, n % 2);
+            let expected = interpreted(&kernel, &each.module);
             let limits = Limits::default();
             let outcome = agrees(&kernel, &kernel.name, &expected, &code.text, &limits);
             if let Err(why) = outcome {
-                panic!("{}, n = {n}: {why}\n{}", one.name, code.text);
+                panic!("{}, n = {n}: {why}\n{}", each.name, code.text);
             }
             runs += 1;
         }
         if let [report] = &code.functions[0].loops[..]
-            && let (Some(drain), true) = (report.epilogue, one.is_single())
+            && let (Some(drain), true) = (report.epilogue, each.is_single())
         {
-            let other = emitted(one, machine, Epilogue::Kernel, unroll);
-            let cycles = |code: &Emitted| one.cycles(machine, &code.text, MOST) as i64;
+            let other = emitted(each, machine, Epilogue::Kernel, unroll);
+            let cycles = |code: &Emitted| each.cycles(machine, &code.text, MOST) as i64;
             let fewer = cycles(&other) - cycles(&code);
             let estimate = i64::from(drain.rounds) - i64::from(drain.cycles);
             if std::env::var("LOCKSTEP_EPILOGUES").is_ok() {
                 println!(
                     "{}: II {:?}, {} stages, {drain:?}: {estimate} fewer said, {fewer} simulated",
-                    one.name, report.ii, report.stages
+                    each.name, report.ii, report.stages
                 );
             }
             bundles += drain.bundles;

@@ -23,15 +23,15 @@ fn loops_compute_the_same() {
     let assembler = assembler();
     let mut runs = 0;
     let mut codes: Vec<String> = vec![String::new(); ways().len()];
-    for (number, one) in all.iter().enumerate() {
+    for (number, each) in all.iter().enumerate() {
         let codes_of: Vec<Emitted> = ways()
             .into_iter()
             .enumerate()
-            .map(|(at, way)| emitted(one, MACHINES[(number + at) % 2], way))
+            .map(|(at, way)| emitted(each, MACHINES[(number + at) % 2], way))
             .collect();
         for (n, variant) in TRIPS.iter().flat_map(|&n| [(n, 0), (n, 1)]) {
-            let kernel = one.kernel(n, variant);
-            let expected = interpreted(&kernel, &one.module);
+            let kernel = each.kernel(n, variant);
+            let expected = interpreted(&kernel, &each.module);
             for (way, code) in ways().iter().zip(&codes_of) {
                 // Speculative loads that fail now and then do not show.
                 let limits = Limits {
@@ -42,7 +42,7 @@ fn loops_compute_the_same() {
                 if let Err(why) = outcome {
                     panic!(
                         "{}, {way:?}, n = {n}, variant {variant}: {why}\n{}",
-                        one.name, code.text
+                        each.name, code.text
                     );
                 }
                 runs += 1;
@@ -65,13 +65,13 @@ fn loops_compute_the_same() {
 
 /// Cycles that a round of the pipelined loop takes, for functions that are one loop: so much more for 1,200 elements
 /// more, which whole numbers of up to four iterations take.
-pub(crate) fn round(one: &loops::Loop, machine: &str, code: &Emitted) -> Option<f64> {
+pub(crate) fn round(item: &loops::Loop, machine: &str, code: &Emitted) -> Option<f64> {
     let [report] = &code.functions[0].loops[..] else {
         return None;
     };
-    if !one.is_single() || !report.pipelined {
+    if !item.is_single() || !report.pipelined {
         return None;
     }
-    let cycles = |n: u64| one.cycles(machine, &code.text, n) as f64;
-    Some((cycles(2200) - cycles(1000)) * one.step as f64 / 1200.0)
+    let cycles = |n: u64| item.cycles(machine, &code.text, n) as f64;
+    Some((cycles(2200) - cycles(1000)) * item.step as f64 / 1200.0)
 }

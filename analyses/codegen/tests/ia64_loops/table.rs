@@ -90,7 +90,7 @@ fn printed(rows: &[Row<'_>], machine: &str) -> String {
         };
         let resource = report.res_mii.first();
         let live = report.max_live;
-        let method = report.method.map_or(String::new(), |one| one.to_string());
+        let method = report.method.map_or(String::new(), |it| it.to_string());
         let estimate = match report.ii {
             Some(ii) => format!("{:.1}x", f64::from(report.unpipelined) / f64::from(ii)),
             None => String::new(),
@@ -115,8 +115,8 @@ fn printed(rows: &[Row<'_>], machine: &str) -> String {
         let line = format!(
             "{name:<34} {:>2}  {:>6} {:<12} {:>6}  {:>3} {:>6} {:>3}  {:>10}  {method:<20} {estimate:>8}  {why}",
             row.of.exits,
-            resource.map_or(0, |one| one.cycles),
-            resource.map_or("", |one| one.unit),
+            resource.map_or(0, |it| it.cycles),
+            resource.map_or("", |it| it.unit),
             report.rec_mii,
             match (report.ii, report.unrolled) {
                 (None, _) => "-".to_owned(),
@@ -156,7 +156,7 @@ fn methods(rows: &[Row<'_>], machine: &str) -> String {
 }
 
 fn interval(row: &Row<'_>, method: Method) -> Option<u32> {
-    let known = row.report.methods.iter().find(|(one, _)| *one == method);
+    let known = row.report.methods.iter().find(|(it, _)| *it == method);
     known.and_then(|(_, ii)| *ii)
 }
 
@@ -167,8 +167,8 @@ fn better(rows: &[Row<'_>], method: Method, than: Method) -> (f64, usize) {
         .iter()
         .filter(|row| row.of.exits > 0)
         .filter_map(|row| {
-            let (one, other) = (interval(row, method)?, interval(row, than)?);
-            Some(1.0 - f64::from(one) / f64::from(other))
+            let (left, right) = (interval(row, method)?, interval(row, than)?);
+            Some(1.0 - f64::from(left) / f64::from(right))
         })
         .collect();
     let sum: f64 = gains.iter().sum();
@@ -254,7 +254,7 @@ fn methods_do_what_is_said_of_them() {
         let best = reports(None);
         for method in Method::EXITS {
             for (own, best) in reports(Some(method)).iter().zip(&best) {
-                let said = best.methods.iter().find(|one| one.0 == method);
+                let said = best.methods.iter().find(|it| it.0 == method);
                 let Some(&(_, Some(said))) = said else {
                     continue;
                 };

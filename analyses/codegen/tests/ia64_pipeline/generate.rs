@@ -42,8 +42,8 @@ pub(crate) fn operation(
     .under(predicate)
 }
 
-pub(crate) fn reg(one: Virtual) -> Operand {
-    Operand::register(one)
+pub(crate) fn reg(item: Virtual) -> Operand {
+    Operand::register(item)
 }
 
 impl Builder {
@@ -144,12 +144,12 @@ impl Builder {
                 ];
                 let mnemonic = *mnemonic.choose(&mut self.random).expect("some");
                 let to = self.variable();
-                let (one, other) = (self.variable(), self.variable());
+                let (left, right) = (self.variable(), self.variable());
                 let sources = match mnemonic {
-                    "shladd" => vec![reg(one), Operand::Number(1), reg(other)],
-                    "zxt4" | "mov" => vec![reg(one)],
-                    "add" if self.random.random_bool(0.4) => vec![Operand::Number(3), reg(one)],
-                    _ => vec![reg(one), reg(other)],
+                    "shladd" => vec![reg(left), Operand::Number(1), reg(right)],
+                    "zxt4" | "mov" => vec![reg(left)],
+                    "add" if self.random.random_bool(0.4) => vec![Operand::Number(3), reg(left)],
+                    _ => vec![reg(left), reg(right)],
                 };
                 self.plain(mnemonic, vec![reg(to)], sources);
             }
@@ -298,10 +298,10 @@ pub(crate) fn generate(seed: u64) -> Function {
     builder.plain("mov", vec![reg(index)], vec![Operand::Number(0)]);
     builder.plain("mov", vec![reg(pointer)], vec![reg(parameters[0])]);
     builder.plain("mov", vec![reg(counter)], vec![reg(parameters[3])]);
-    for (at, one) in builder.variables.clone().into_iter().enumerate() {
+    for (at, each) in builder.variables.clone().into_iter().enumerate() {
         builder.plain(
             "mov",
-            vec![reg(one)],
+            vec![reg(each)],
             vec![Operand::Number(at as i64 * 3 + 1)],
         );
     }
@@ -374,12 +374,12 @@ pub(crate) fn generate(seed: u64) -> Function {
         let mut kept = builder.variables.clone();
         kept.push(index);
         kept.push(pointer);
-        for one in kept {
+        for each in kept {
             if builder.random.random_bool(0.6) {
                 builder.plain(
                     "st8",
                     vec![Operand::Address(Name::Virtual(out))],
-                    vec![reg(one), Operand::Number(8)],
+                    vec![reg(each), Operand::Number(8)],
                 );
             }
         }

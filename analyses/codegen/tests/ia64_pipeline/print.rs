@@ -35,22 +35,22 @@ pub(crate) fn print(function: &Function) -> Option<String> {
         .chain(16..if rotates { 16 } else { 64 })
         .map(Reg::predicate);
     let mut places: BTreeMap<Virtual, Reg> = BTreeMap::new();
-    for one in used {
-        let reg = function.place(one).or_else(|| match function.file(one) {
+    for each in used {
+        let reg = function.place(each).or_else(|| match function.file(each) {
             File::General => general.next(),
             File::Float => float.next(),
             _ => predicate.next(),
         });
-        places.insert(one, reg?);
+        places.insert(each, reg?);
     }
     let locals = end - 32 - 8;
     let mut out = String::from("\t.text\n\t.global f#\n\t.proc f#\nf:\n");
     let _ = writeln!(out, "\talloc r2 = ar.pfs, 8, {locals}, 0, {rotating} ;;");
     out.push_str("\tmov r3 = pr ;;\n");
-    for (slot, one) in function.parameters.iter().enumerate() {
-        let _ = writeln!(out, "\tmov {} = r{} ;;", places[one], 32 + slot);
+    for (slot, each) in function.parameters.iter().enumerate() {
+        let _ = writeln!(out, "\tmov {} = r{} ;;", places[each], 32 + slot);
     }
-    let register = |one: Virtual| places[&one];
+    let register = |register: Virtual| places[&register];
     let label = |block: u32| format!(".b{block}");
     for (number, block) in function.blocks.iter().enumerate() {
         let _ = writeln!(out, ".b{number}:");
@@ -68,12 +68,7 @@ pub(crate) fn print(function: &Function) -> Option<String> {
             row.push(operation);
             if block.cycles.get(at + 1) != Some(&block.cycles[at]) {
                 let _ = writeln!(out, "\t// {}", block.cycles[at]);
-                bundles(
-                    function,
-                    &row,
-                    &|one| text(one, &register, &label),
-                    &mut out,
-                );
+                bundles(function, &row, &|it| text(it, &register, &label), &mut out);
                 row.clear();
             }
         }
@@ -91,7 +86,7 @@ fn bundles(
 ) {
     let types: Vec<Type> = row
         .iter()
-        .map(|one| describe(function, one).inst.unit.unwrap_or(Type::I))
+        .map(|it| describe(function, it).inst.unit.unwrap_or(Type::I))
         .collect();
     let count = types.len() as u32;
     let before: Vec<(u32, u32)> = (1..count)
@@ -117,8 +112,8 @@ fn bundles(
         let _ = writeln!(out, "{{ .{shape}");
         for (slot, letter) in shape.chars().enumerate() {
             match part.slots.get(slot).copied().flatten() {
-                Some(one) => {
-                    let _ = writeln!(out, "\t{}", text(row[one as usize]));
+                Some(found) => {
+                    let _ = writeln!(out, "\t{}", text(row[found as usize]));
                 }
                 None if letter == 'x' => {}
                 None if letter == 'l' => {

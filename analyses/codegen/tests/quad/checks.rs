@@ -27,7 +27,7 @@ fn of(opcode: Opcode, targets: &[Operand], sources: &[Operand]) -> Operation {
 
 fn locate(name: Name) -> Locations {
     match name {
-        Name::Fixed(one) => Quad::units(one).map(|unit| unit as u32).collect(),
+        Name::Fixed(found) => Quad::units(found).map(|unit| unit as u32).collect(),
         Name::Virtual(_) => Locations::new(),
     }
 }
@@ -115,7 +115,7 @@ fn volatile_accesses_keep_their_order() {
         of(Opcode::Mul, &[data(3)], &[data(2), data(2)]),
         of(Opcode::Mul, &[data(4)], &[data(3), data(3)]),
     ];
-    let place = |found: &Packets, one: u32| found.order.iter().position(|&it| it == one);
+    let place = |found: &Packets, each: u32| found.order.iter().position(|&it| it == each);
     let kept = packets(&operations, &(), &locate);
     assert!(place(&kept, 1) < place(&kept, 2), "{kept:?}");
     for operation in &mut operations[1..3] {
@@ -207,8 +207,16 @@ fn planned() -> Vec<Planned> {
 fn needed(function: &Function, pieces: &Pieces<Quad>) -> Vec<bool> {
     let kernel = &pieces.kernel.operations;
     let numbered = (0..kernel.len()).map(Some).zip(kernel);
-    let ahead = pieces.prologue.operations.iter().map(|one| (None, one));
-    let behind = pieces.epilogue.operations.iter().map(|one| (None, one));
+    let ahead = pieces
+        .prologue
+        .operations
+        .iter()
+        .map(|operation| (None, operation));
+    let behind = pieces
+        .epilogue
+        .operations
+        .iter()
+        .map(|operation| (None, operation));
     let all: Vec<(Option<usize>, &Operation)> = ahead
         .chain(numbered.clone())
         .chain(numbered)
@@ -216,19 +224,19 @@ fn needed(function: &Function, pieces: &Pieces<Quad>) -> Vec<bool> {
         .collect();
     let own = (0..function.registers.len() as u32).map(Virtual);
     let mut live: BTreeSet<Virtual> = own
-        .filter(|one| !pieces.names.values().any(|name| name == one))
+        .filter(|it| !pieces.names.values().any(|name| name == it))
         .collect();
     let mut out = vec![false; kernel.len()];
     for (number, operation) in all.into_iter().rev() {
-        if !Quad::stores(operation) && !operation.writes().any(|one| live.contains(&one)) {
+        if !Quad::stores(operation) && !operation.writes().any(|write| live.contains(&write)) {
             continue;
         }
         if let Some(number) = number {
             out[number] = true;
         }
         if operation.is_certain() {
-            operation.writes().for_each(|one| {
-                live.remove(&one);
+            operation.writes().for_each(|write| {
+                live.remove(&write);
             });
         }
         live.extend(operation.reads());

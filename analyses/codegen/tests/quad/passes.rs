@@ -26,8 +26,8 @@ const NONE: Limits = Limits { data: 0, pairs: 0 };
 fn locate(allocation: &Allocation) -> impl Fn(Name) -> Locations + '_ {
     |name| {
         let register = match name {
-            Name::Virtual(one) => allocation.register(one),
-            Name::Fixed(one) => one,
+            Name::Virtual(found) => allocation.register(found),
+            Name::Fixed(found) => found,
         };
         Quad::units(register).map(|unit| unit as u32).collect()
     }
@@ -114,10 +114,7 @@ fn packets_compute_what_operations_in_order_do() {
             let cycles = |packets| {
                 let found = judge(&case, case.function.clone(), &limits, packets, &expected);
                 let found = found.expect("registers");
-                found
-                    .iter()
-                    .map(|one| one.packets + one.stalls)
-                    .sum::<u64>()
+                found.iter().map(|it| it.packets + it.stalls).sum::<u64>()
             };
             before += cycles(false);
             after += cycles(true);
@@ -222,10 +219,10 @@ fn pipelined_loops_compute_what_they_did() {
                     continue;
                 };
                 *copies.entry(found.copies).or_default() += 1;
-                for (one, other) in plain.iter().zip(&made) {
-                    without += one.packets + one.stalls;
-                    with += other.packets + other.stalls;
-                    stalled += other.stalls;
+                for (left, right) in plain.iter().zip(&made) {
+                    without += left.packets + left.stalls;
+                    with += right.packets + right.stalls;
+                    stalled += right.stalls;
                 }
             }
             Err(reason) => {
@@ -238,6 +235,6 @@ fn pipelined_loops_compute_what_they_did() {
         "{refused:?}; by copies {copies:?}; cycles {without} to {with}, {stalled} of them stalls"
     );
     assert!(copies.values().sum::<u32>() > 5_000, "{refused:?}");
-    assert!(copies.keys().any(|&one| one > 1), "{copies:?}");
+    assert!(copies.keys().any(|&key| key > 1), "{copies:?}");
     assert!(with < without, "{without} {with}");
 }

@@ -5,15 +5,15 @@ use std::fmt::Write;
 
 fn name(name: Name) -> String {
     match name {
-        Name::Virtual(one) => format!("v{}", one.0),
-        Name::Fixed(one) => one.to_string(),
+        Name::Virtual(found) => format!("v{}", found.0),
+        Name::Fixed(found) => found.to_string(),
     }
 }
 
-fn operand(one: &Operand) -> String {
-    match one {
-        Operand::Register(one) => name(*one),
-        Operand::Address(one) => format!("[{}]", name(*one)),
+fn operand(operand: &Operand) -> String {
+    match operand {
+        Operand::Register(found) => name(*found),
+        Operand::Address(found) => format!("[{}]", name(*found)),
         Operand::Number(number) => number.to_string(),
         Operand::Symbol(symbol) => symbol.to_string(),
         Operand::Block(block) => format!("b{block}"),
@@ -21,14 +21,14 @@ fn operand(one: &Operand) -> String {
     }
 }
 
-pub fn operation(one: &Operation) -> String {
+pub fn operation(operation: &Operation) -> String {
     let list = |all: &[Operand]| all.iter().map(operand).collect::<Vec<_>>().join(", ");
-    let guard = one.predicate.map_or_else(String::new, |guard| {
-        let not = if one.mnemonic.sense { "" } else { "!" };
+    let guard = operation.predicate.map_or_else(String::new, |guard| {
+        let not = if operation.mnemonic.sense { "" } else { "!" };
         format!("({not}v{}) ", guard.0)
     });
-    let opcode = format!("{:?}", one.mnemonic.opcode).to_lowercase();
-    let (targets, sources) = (list(&one.targets), list(&one.sources));
+    let opcode = format!("{:?}", operation.mnemonic.opcode).to_lowercase();
+    let (targets, sources) = (list(&operation.targets), list(&operation.sources));
     match targets.is_empty() {
         true => format!("{guard}{opcode} {sources}"),
         false => format!("{guard}{targets} = {opcode} {sources}"),
@@ -40,12 +40,12 @@ pub fn text(function: &Function) -> String {
     let mut out = String::new();
     for (number, block) in function.blocks.iter().enumerate() {
         let _ = writeln!(out, "b{number}:");
-        for (at, one) in block.operations.iter().enumerate() {
+        for (at, each) in block.operations.iter().enumerate() {
             let cycle = block
                 .cycles
                 .get(at)
                 .map_or_else(String::new, |cycle| format!("{cycle:4} "));
-            let _ = writeln!(out, "  {cycle}{}", operation(one));
+            let _ = writeln!(out, "  {cycle}{}", operation(each));
         }
     }
     out

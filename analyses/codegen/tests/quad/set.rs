@@ -200,7 +200,7 @@ pub const PRODUCTS: u32 = 1;
 
 /// Words of an operation.
 pub fn words(operation: &Operation) -> u32 {
-    let wide = operation.sources.iter().any(|one| match one {
+    let wide = operation.sources.iter().any(|source| match source {
         Operand::Number(number) => !(-64..64).contains(number),
         _ => false,
     });

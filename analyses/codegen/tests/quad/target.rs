@@ -56,7 +56,7 @@ impl Target for Quad {
     fn arrivals(function: &Function) -> Vec<Option<Register>> {
         let count = function.parameters.len() as u8;
         (0..count)
-            .map(|one| (one < 4).then_some(Register::data(one)))
+            .map(|it| (it < 4).then_some(Register::data(it)))
             .collect()
     }
     fn copied(operation: &Operation) -> Option<(Virtual, Virtual)> {
@@ -217,8 +217,8 @@ impl Target for Quad {
         register: &dyn Fn(Virtual) -> Register,
     ) -> Vec<Definition<Quad>> {
         let place = |name: Name| match name {
-            Name::Virtual(one) => register(one),
-            Name::Fixed(one) => one,
+            Name::Virtual(found) => register(found),
+            Name::Fixed(found) => found,
         };
         let targets = operation.targets.iter().filter_map(|target| match target {
             Operand::Register(name) => Some(*name),
@@ -310,13 +310,13 @@ impl Packer for Demands {
     type Demand = [u32; 5];
 
     fn add(&self, demand: &mut [u32; 5], operation: u32) {
-        for (sum, one) in demand.iter_mut().zip(self.0[operation as usize]) {
-            *sum += one;
+        for (sum, each) in demand.iter_mut().zip(self.0[operation as usize]) {
+            *sum += each;
         }
     }
     fn remove(&self, demand: &mut [u32; 5], operation: u32) {
-        for (sum, one) in demand.iter_mut().zip(self.0[operation as usize]) {
-            *sum -= one;
+        for (sum, each) in demand.iter_mut().zip(self.0[operation as usize]) {
+            *sum -= each;
         }
     }
     fn kind(&self, operation: u32) -> usize {
@@ -327,22 +327,22 @@ impl Packer for Demands {
     }
     fn fits(&self, demand: &[u32; 5]) -> bool {
         let most = [PACKET as u32, WORDS, ACCESSES, PRODUCTS, 1];
-        demand.iter().zip(most).all(|(one, most)| *one <= most)
+        demand.iter().zip(most).all(|(it, most)| *it <= most)
     }
     fn res_mii(&self) -> u32 {
         let mut all = [0; 5];
-        (0..self.0.len() as u32).for_each(|one| self.add(&mut all, one));
+        (0..self.0.len() as u32).for_each(|it| self.add(&mut all, it));
         let most = [PACKET as u32, WORDS, ACCESSES, PRODUCTS, 1];
         all.iter()
             .zip(most)
-            .map(|(one, most)| one.div_ceil(most))
+            .map(|(it, most)| it.div_ceil(most))
             .max()
             .unwrap_or(0)
     }
     fn scarcity(&self) -> Vec<u32> {
         let weights = [250, 166, 500, 1000, 1000];
-        let share = |one: &[u32; 5]| one.iter().zip(weights).map(|(one, by)| one * by).max();
-        self.0.iter().map(|one| share(one).unwrap_or(0)).collect()
+        let share = |it: &[u32; 5]| it.iter().zip(weights).map(|(it, by)| it * by).max();
+        self.0.iter().map(|it| share(it).unwrap_or(0)).collect()
     }
 }
 
@@ -350,14 +350,14 @@ impl Scheduled for Quad {
     type Packer = Demands;
 
     fn packer((): &(), operations: &[Operation]) -> Demands {
-        let of = |one: &Operation| {
-            let opcode = one.mnemonic.opcode;
+        let of = |operation: &Operation| {
+            let opcode = operation.mnemonic.opcode;
             [
                 1,
-                words(one),
+                words(operation),
                 u32::from(is_access(opcode)),
                 u32::from(is_product(opcode)),
-                u32::from(one.branch().is_some()),
+                u32::from(operation.branch().is_some()),
             ]
         };
         Demands(operations.iter().map(of).collect())
@@ -426,18 +426,22 @@ impl Arithmetic for Quad {
     fn and_number(to: Virtual, from: Virtual, number: i64) -> Operation {
         plain(Opcode::And, &[to.into()], &[from.into(), number.into()])
     }
-    fn and(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation> {
+    fn and(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation> {
         vec![plain(
             Opcode::And,
             &[to.into()],
-            &[one.into(), other.into()],
+            &[left.into(), right.into()],
         )]
     }
-    fn or(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation> {
-        vec![plain(Opcode::Or, &[to.into()], &[one.into(), other.into()])]
+    fn or(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation> {
+        vec![plain(
+            Opcode::Or,
+            &[to.into()],
+            &[left.into(), right.into()],
+        )]
     }
-    fn subtract(to: Virtual, one: Virtual, other: Virtual) -> Operation {
-        plain(Opcode::Sub, &[to.into()], &[one.into(), other.into()])
+    fn subtract(to: Virtual, left: Virtual, right: Virtual) -> Operation {
+        plain(Opcode::Sub, &[to.into()], &[left.into(), right.into()])
     }
     fn is_less(guard: Virtual, from: Virtual, number: i64) -> (Operation, bool) {
         let sources = [from.into(), number.into()];

@@ -44,7 +44,7 @@ struct Scene {
     registers: Vec<Reg>,
     /// Points that lead to the start of each block.
     into: Vec<Vec<Point>>,
-    /// By point: registers whose content is read later, by index.
+    /// The registers whose content is read later at each point, by index.
     live: BTreeMap<Point, BTreeSet<usize>>,
     arrivals: usize,
 }

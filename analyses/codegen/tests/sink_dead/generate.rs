@@ -286,11 +286,11 @@ impl Generator {
                 }
             }
             1 => {
-                let (one, other) = (self.assignment(), self.assignment());
+                let (left, right) = (self.assignment(), self.assignment());
                 self.line(&format!("if ({condition})"));
-                self.line(&format!("    {one}"));
+                self.line(&format!("    {left}"));
                 self.line("else");
-                self.line(&format!("    {other}"));
+                self.line(&format!("    {right}"));
             }
             2 => {
                 self.line(&format!("if ({condition}) {{"));

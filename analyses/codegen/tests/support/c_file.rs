@@ -41,7 +41,7 @@ impl CFile {
         let bodies = UnitBodies(
             items
                 .into_iter()
-                .map(|one| (one.key.clone(), one))
+                .map(|item| (item.key.clone(), item))
                 .collect(),
         );
         let options = LowerOptions::new(Language::C);

@@ -54,7 +54,7 @@ pub(crate) fn disassembled(assembler: &Path, text: &str) -> (String, Vec<Listed>
 /// Returns the number of nops in the text's object, and the assembler's messages.
 pub(crate) fn nops(assembler: &Path, text: &str) -> (String, usize) {
     let (said, listed) = disassembled(assembler, text);
-    (said, listed.iter().filter(|one| one.is_nop()).count())
+    (said, listed.iter().filter(|it| it.is_nop()).count())
 }
 
 fn parsed(text: &str) -> Vec<Listed> {

@@ -39,8 +39,8 @@ pub(crate) fn loops() -> Vec<Loop> {
             let name = path.file_stem().and_then(|name| name.to_str());
             let name = name.expect("a name").to_owned();
             let function = name_of(&fixture.text);
-            let data = fixture.all("data").map(|one| {
-                let (name, what) = one.split_once('=').expect("name = data");
+            let data = fixture.all("data").map(|it| {
+                let (name, what) = it.split_once('=').expect("name = data");
                 (name.trim().to_owned(), what.trim().to_owned())
             });
             Loop {
@@ -166,8 +166,11 @@ impl Loop {
         (n, variant): (u64, u64),
     ) -> Vec<u8> {
         if let Some(other) = own.strip_prefix("like ") {
-            let other = kernel.parameters.iter().find(|one| one.name == other);
-            let Some(Argument::Pointer { buffer, .. }) = other.map(|one| one.argument) else {
+            let other = kernel
+                .parameters
+                .iter()
+                .find(|parameter| parameter.name == other);
+            let Some(Argument::Pointer { buffer, .. }) = other.map(|it| it.argument) else {
                 panic!("{}: like what?", self.name);
             };
             let mut bytes = kernel.buffers[buffer].bytes.clone();

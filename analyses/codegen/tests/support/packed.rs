@@ -10,17 +10,17 @@ pub(crate) fn as_packed(text: &str, listed: &[Listed]) -> String {
     let own = |span: syntax::Span| &text[span.start as usize..span.end as usize];
     let mut out = String::new();
     for bundle in
-        listed.chunk_by(|one, other| one.address == other.address && one.slot < other.slot)
+        listed.chunk_by(|left, right| left.address == right.address && left.slot < right.slot)
     {
         // Padding in front of an aligned function.
         if bundle.iter().all(Listed::is_nop) {
             continue;
         }
-        while let Some(one) =
-            statements.next_if(|one| !matches!(one.kind, StatementKind::Instruction(_)))
+        while let Some(found) =
+            statements.next_if(|statement| !matches!(statement.kind, StatementKind::Instruction(_)))
         {
-            if one.kind != StatementKind::Stop {
-                out.push_str(own(one.span));
+            if found.kind != StatementKind::Stop {
+                out.push_str(own(found.span));
                 out.push('\n');
             }
         }
@@ -28,16 +28,17 @@ pub(crate) fn as_packed(text: &str, listed: &[Listed]) -> String {
         for slot in bundle {
             let next = match slot.is_nop() {
                 true => None,
-                false => statements.find(|one| matches!(one.kind, StatementKind::Instruction(_))),
+                false => statements
+                    .find(|statement| matches!(statement.kind, StatementKind::Instruction(_))),
             };
             let stop = if slot.stop { " ;;" } else { "" };
-            let line = next.map_or(slot.text.as_str(), |one| own(one.span));
+            let line = next.map_or(slot.text.as_str(), |it| own(it.span));
             out.push_str(&format!("\t{line}{stop}\n"));
         }
         out.push_str("\t}\n");
     }
-    for one in statements.filter(|one| one.kind != StatementKind::Stop) {
-        out.push_str(own(one.span));
+    for statement in statements.filter(|statement| statement.kind != StatementKind::Stop) {
+        out.push_str(own(statement.span));
         out.push('\n');
     }
     out

@@ -111,7 +111,7 @@ pub(crate) fn broken(text: &str) -> Vec<String> {
     let document = syntax::sc140::parse(text);
     let listing = Listing::of(&document);
     let found = check(&listing, &capacity);
-    found.iter().map(|one| format!("{one:?}")).collect()
+    found.iter().map(|it| format!("{it:?}")).collect()
 }
 
 /// The outcome of assembly, and what it leaves in each buffer; an argument that is `None` is the next buffer's address.

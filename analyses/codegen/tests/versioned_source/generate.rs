@@ -538,8 +538,8 @@ impl Generator {
                     match self.random.below(3) {
                         0 => self.line(&format!("{name} += {value};")),
                         1 => {
-                            let one = self.float(2);
-                            self.line(&format!("{name}.y = {one};"));
+                            let found = self.float(2);
+                            self.line(&format!("{name}.y = {found};"));
                         }
                         _ => self.line(&format!("{name} = {value};")),
                     }

@@ -69,7 +69,7 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
             let mut offsets = offsets.iter().filter(|&offset| unknown(offset));
             offsets.all(|&offset| strides::header_parameter(cx.function, offset, header).is_some())
         });
-        match found.iter_mut().find(|one| one.alloca == alloca) {
+        match found.iter_mut().find(|it| it.alloca == alloca) {
             Some(known) => {
                 known.count += 1;
                 known.looped = known.looped.or(looped);
@@ -86,37 +86,37 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
             }),
         }
     }
-    for one in &mut found {
-        one.beside = one
+    for each in &mut found {
+        each.beside = each
             .header
-            .is_some_and(|header| named.contains(&(one.alloca, header)));
+            .is_some_and(|header| named.contains(&(each.alloca, header)));
     }
-    out.extend(found.iter().filter_map(|one| told(cx, one)));
+    out.extend(found.iter().filter_map(|it| told(cx, it)));
 }
 
-fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
+fn told(cx: &Context<'_>, indexed: &Indexed) -> Option<Finding> {
     // Elements among which lone accesses, and those of loops, are chosen by selects.
     const SELECTS: u32 = 64;
     const SELECTS_IN_LOOPS: u32 = 4;
     // The same limit if the loop also accesses the array at known indices, which keeps it in registers
     // (measured with ptxas 13.5 on arrays of 8 and 16 elements for sm_75 to sm_120).
     const SELECTS_BESIDE: u32 = 16;
-    let Op::Alloca { size, .. } = cx.function.insts[one.alloca].op else {
+    let Op::Alloca { size, .. } = cx.function.insts[indexed.alloca].op else {
         return None;
     };
     // All indices but the first are out of bounds.
-    if size <= one.element {
+    if size <= indexed.element {
         return None;
     }
     let known = size != ir::UNKNOWN_SIZE;
-    let elements = size / one.element.max(1);
-    let address = cx.function.insts[one.alloca].results.first();
+    let elements = size / indexed.element.max(1);
+    let address = cx.function.insts[indexed.alloca].results.first();
     let name = address
         .and_then(|&address| name_of(cx.function, address))
         .map_or("", |name| name.as_str());
-    let alone = one.counted && one.count == 1;
-    let beside = one.beside && one.count == 1 && elements <= SELECTS_BESIDE;
-    let in_memory = match one.looped {
+    let alone = indexed.counted && indexed.count == 1;
+    let beside = indexed.beside && indexed.count == 1 && elements <= SELECTS_BESIDE;
+    let in_memory = match indexed.looped {
         Some(_) if !(alone || beside) => known && elements > SELECTS_IN_LOOPS,
         _ => known && elements > SELECTS,
     };
@@ -131,7 +131,7 @@ fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
         bytes: known.then_some(size.into()),
         place,
     };
-    let at = one.looped.unwrap_or(one.first);
+    let at = indexed.looped.unwrap_or(indexed.first);
     let (code, loc) = (Code::LocalArrayDynamicIndex, cx.function.insts[at].loc);
     Some(cx.finding(code, tier, loc, reason, Vec::new()))
 }
@@ -191,7 +191,7 @@ fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
         });
         // The members of one parameter, side by side as they were passed: a kernel's parameters lie in
         // constant memory, and those of a device function are a finding of its caller.
-        let one = given
+        let found = given
             .filter(|_| matches!(function.kind, FunctionKind::Kernel | FunctionKind::Device))
             .is_some_and(|given| *parameter_of.entry(alloca).or_insert(given) == given);
         // A large parameter of the kernel is copied because code out of sight may change it.
@@ -201,7 +201,9 @@ fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
         });
         match at {
             _ if copied => tables.insert(alloca),
-            Some(at) if (constant || one) && written.insert((alloca, at)) => tables.insert(alloca),
+            Some(at) if (constant || found) && written.insert((alloca, at)) => {
+                tables.insert(alloca)
+            }
             _ => others.insert(alloca),
         };
     }
@@ -332,7 +334,7 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value, at: Block) -> bool {
 fn is_within(cx: &Context<'_>, block: Block, header: Block) -> bool {
     let forest = cx.forest();
     let mut loops = forest.loops.iter();
-    loops.any(|(own, one)| one.header == header && forest.contains(own, block))
+    loops.any(|(own, it)| it.header == header && forest.contains(own, block))
 }
 
 /// Returns the operands of a value of a loop's header, with those of the loop's end: if all of them are
@@ -346,7 +348,7 @@ fn left_by_what_is_known(
 ) -> Option<Vec<Value>> {
     let function = cx.function;
     let forest = cx.forest();
-    let (own, _) = forest.loops.iter().find(|(_, one)| one.header == header)?;
+    let (own, _) = forest.loops.iter().find(|(_, it)| it.header == header)?;
     let fact = cx.facts.loops.iter().find(|l| l.header == header);
     if fact.and_then(|l| l.count).is_some_and(|count| count > most) {
         return None;
@@ -432,12 +434,12 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     const SHORT: u64 = 64;
     let function = cx.function;
     let forest = cx.forest();
-    let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
+    let Some((own, _)) = forest.loops.iter().find(|(_, it)| it.header == header) else {
         return false;
     };
     // A loop with a request is unrolled up to its bound, with a test before each copy.
     let mut asked = function.loops.iter();
-    let asked = asked.any(|one| one.header == header && one.unroll.is_some());
+    let asked = asked.any(|it| it.header == header && it.unroll.is_some());
     let most = if asked { ROUNDS } else { SHORT };
     let mut loops = cx.facts.loops.iter();
     let bounded = loops.any(|l| l.header == header && l.at_most.is_some_and(|bound| bound <= most));

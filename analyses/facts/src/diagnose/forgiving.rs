@@ -144,10 +144,10 @@ fn merged(function: &Function, mut kept: FxHashMap<Value, Value>) -> FxHashMap<V
                 let mut others = args
                     .map(|&arg| last(&kept, arg))
                     .filter(|&arg| arg != param);
-                if let Some(one) = others.next()
-                    && others.all(|other| other == one)
+                if let Some(found) = others.next()
+                    && others.all(|other| other == found)
                 {
-                    kept.insert(param, one);
+                    kept.insert(param, found);
                 }
             }
         }

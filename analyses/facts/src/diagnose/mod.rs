@@ -75,11 +75,15 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
         memory::findings(&cx, &mut findings);
         races::findings(&cx, &mut findings);
     }
-    for one in &mut findings {
-        one.calls = cx.calls_to(one.loc, Loc::NONE);
+    for finding in &mut findings {
+        finding.calls = cx.calls_to(finding.loc, Loc::NONE);
         // How the place is come to, where nothing tells it yet.
-        if !one.calls.iter().any(|call| one.related.contains(call)) {
-            one.related.splice(0..0, one.calls.iter().cloned());
+        if !finding
+            .calls
+            .iter()
+            .any(|call| finding.related.contains(call))
+        {
+            finding.related.splice(0..0, finding.calls.iter().cloned());
         }
     }
     findings.sort_by_key(|f| (f.loc.site, f.loc.span, f.code, f.reason.clone()));

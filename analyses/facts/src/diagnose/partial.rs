@@ -83,7 +83,7 @@ impl Partial {
         let regular =
             |header: Block, from: Block| from == header || flow.successors[from].contains(&header);
         let mut open = FxHashSet::default();
-        for (own, one) in forest.loops.iter() {
+        for (own, each) in forest.loops.iter() {
             let mut edges = flow.order.iter().flat_map(|&from| {
                 let next = flow.successors[from].iter();
                 next.map(move |&to| (from, to))
@@ -91,17 +91,17 @@ impl Partial {
             let stays = edges.any(|(from, to)| {
                 forest.contains(own, from)
                     && !forest.contains(own, to)
-                    && (regular(one.header, from) || !ending.contains(&(from, to)))
+                    && (regular(each.header, from) || !ending.contains(&(from, to)))
             });
             if stays {
                 open.insert(own);
             }
         }
         let stays_open = |branch: Block, target: Block| {
-            forest.loops.iter().all(|(own, one)| {
+            forest.loops.iter().all(|(own, it)| {
                 !forest.contains(own, branch)
                     || forest.contains(own, target)
-                    || open.contains(&own) && !regular(one.header, branch)
+                    || open.contains(&own) && !regular(it.header, branch)
             })
         };
         for &branch in &flow.order {
@@ -139,7 +139,7 @@ impl Partial {
 
     /// The branches on which a block depends.
     pub(super) fn controls(&self, block: Block) -> impl Iterator<Item = Block> {
-        self.controlled_by[block].iter().map(|one| one.branch)
+        self.controlled_by[block].iter().map(|it| it.branch)
     }
 
     /// Every way from a block ends in a failure of the grid.

@@ -206,14 +206,14 @@ fn span_of_lanes(cx: &Context<'_>, block: Block) -> u64 {
 }
 
 /// One value, or one number of the launch asked for twice.
-pub(super) fn is_same(function: &Function, one: Value, other: Value) -> bool {
+pub(super) fn is_same(function: &Function, left: Value, right: Value) -> bool {
     let special = |value: Value| match function.defining(value)?.op {
         Op::Special(special @ (Special::BlockDim(_) | Special::GridDim(_) | Special::WarpSize)) => {
             Some(special)
         }
         _ => None,
     };
-    one == other || special(one).is_some_and(|known| special(other) == Some(known))
+    left == right || special(left).is_some_and(|known| special(right) == Some(known))
 }
 
 /// Returns true if the first lane takes this edge of the branch if any lane does.
@@ -349,8 +349,8 @@ pub(super) fn serves_in_groups(cx: &Context<'_>, exit: Block) -> bool {
 }
 
 /// Returns whether `one` is the value that one of the lanes holds as `all`.
-fn gives_one_of(cx: &Context<'_>, one: Value, all: Value) -> bool {
-    cx.function.defining(one).is_some_and(|data| {
+fn gives_one_of(cx: &Context<'_>, value: Value, all: Value) -> bool {
+    cx.function.defining(value).is_some_and(|data| {
         let picks = matches!(&data.op, Op::Warp(op) if matches!(
             op.kind,
             WarpKind::ReadFirstLane | WarpKind::ReadLaneAt | WarpKind::ShuffleIndex

@@ -69,11 +69,10 @@ fn goes_in_whole_rounds(
                 || goes_in_whole_rounds(cx, part, at, scope, depth)
         });
     }
-    cx.facts.loops.iter().any(|one| {
-        rounds::whole_tiles(cx, one.header, condition, at)
-            || rounds::may_be_whole_tiles(cx, one.header, condition)
-            || scope == Scope::Workgroup
-                && windows::have_one_width(cx, one.header, condition, scope)
+    cx.facts.loops.iter().any(|it| {
+        rounds::whole_tiles(cx, it.header, condition, at)
+            || rounds::may_be_whole_tiles(cx, it.header, condition)
+            || scope == Scope::Workgroup && windows::have_one_width(cx, it.header, condition, scope)
     })
 }
 
@@ -90,7 +89,7 @@ fn ends_with_a_block(cx: &Context<'_>, selector: Value, at: Block) -> bool {
     let is_whole = |value: Value| {
         let value = rounds::below(function, value);
         let mut parameters = (0..).zip(&function.parameters);
-        let found = parameters.find(|(_, one)| one.values.contains(&value));
+        let found = parameters.find(|(_, it)| it.values.contains(&value));
         found.is_some_and(|(number, _)| cx.facts.options.whole.contains(&number))
     };
     let counts_threads = |value: Value| {
@@ -129,10 +128,10 @@ fn ends_with_a_block(cx: &Context<'_>, selector: Value, at: Block) -> bool {
         }
         thread
     };
-    let [one, other] = [compare.args[0], compare.args[1]];
+    let [left, right] = [compare.args[0], compare.args[1]];
     let differs = |value: Value| !cx.uniform(value, at, Scope::Workgroup);
-    is_whole(one) && differs(other) && counts_threads(other)
-        || is_whole(other) && differs(one) && counts_threads(one)
+    is_whole(left) && differs(right) && counts_threads(right)
+        || is_whole(right) && differs(left) && counts_threads(left)
 }
 
 /// The remainder of a value after division by the warp's lanes: the lane's number, or nothing.

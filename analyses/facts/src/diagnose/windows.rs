@@ -110,14 +110,14 @@ impl Cut {
 }
 
 /// Computed in the same way from the same.
-fn is_same(function: &Function, one: Value, other: Value, depth: u32) -> bool {
-    if rounds::is_same(function, one, other) {
+fn is_same(function: &Function, left: Value, right: Value, depth: u32) -> bool {
+    if rounds::is_same(function, left, right) {
         return true;
     }
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
-    let (Some(a), Some(b)) = (function.defining(one), function.defining(other)) else {
+    let (Some(a), Some(b)) = (function.defining(left), function.defining(right)) else {
         return false;
     };
     let pure = matches!(
@@ -186,7 +186,7 @@ impl Window<'_> {
         let Op::IntCompare(kind) = data.op else {
             return None;
         };
-        let [one, other] = data.args[..] else {
+        let [left, right] = data.args[..] else {
             return None;
         };
         let is_one = |side: Value| chain.contains(&below(function, side));
@@ -197,7 +197,7 @@ impl Window<'_> {
             LessSigned | LessUnsigned | LessEqualSigned | LessEqualUnsigned => false,
             _ => return None,
         };
-        match (is_one(one) && shared(other), is_one(other) && shared(one)) {
+        match (is_one(left) && shared(right), is_one(right) && shared(left)) {
             (true, _) => Some(greater),
             (_, true) => Some(!greater),
             _ => None,
@@ -227,13 +227,13 @@ impl Window<'_> {
 
     /// The one of two that is not the same in all lanes, and the other one.
     fn apart_from_an_end(&self, two: &[Value]) -> Option<(Value, Value)> {
-        let [one, other] = *two else { return None };
+        let [left, right] = *two else { return None };
         match (
-            self.uniform(one, self.header),
-            self.uniform(other, self.header),
+            self.uniform(left, self.header),
+            self.uniform(right, self.header),
         ) {
-            (true, false) => Some((other, one)),
-            (false, true) => Some((one, other)),
+            (true, false) => Some((right, left)),
+            (false, true) => Some((left, right)),
             _ => None,
         }
     }
@@ -251,11 +251,11 @@ impl Window<'_> {
                 arriving.push((before, *edge.args.get(number as usize)?));
             }
         }
-        let [(from, one), (other_from, other)] = arriving[..] else {
+        let [(from, it), (other_from, other)] = arriving[..] else {
             return None;
         };
-        let found = self.apart_from_an_end(&[one, other])?;
-        let end_from = if found.1 == one { from } else { other_from };
+        let found = self.apart_from_an_end(&[it, other])?;
+        let end_from = if found.1 == it { from } else { other_from };
         let branch = cx.dominators().immediate(join)?;
         let Terminator::Branch {
             condition,

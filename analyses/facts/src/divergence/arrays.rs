@@ -33,7 +33,7 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
             if data
                 .results
                 .first()
-                .is_some_and(|one| views.contains_key(one))
+                .is_some_and(|result| views.contains_key(result))
             {
                 continue;
             }
@@ -93,7 +93,10 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
         }
     }
     for (address, sources) in views {
-        let arrays: Option<Vec<u32>> = sources.iter().map(|&one| engine.array_of(one)).collect();
+        let arrays: Option<Vec<u32>> = sources
+            .iter()
+            .map(|&source| engine.array_of(source))
+            .collect();
         if let Some(mut arrays) = arrays {
             arrays.sort_unstable();
             arrays.dedup();
@@ -110,16 +113,16 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
             engine.reads_array(array, inst);
         }
         for array in engine.views.get(&address).cloned().unwrap_or_default() {
-            for one in engine.all_of_array(&array).to_vec() {
-                engine.reads_array(one, inst);
+            for each in engine.all_of_array(&array).to_vec() {
+                engine.reads_array(each, inst);
             }
         }
     }
     for &param in &function.blocks[function.entry()].params {
         if let Some(array) = engine.array_of(param) {
             let level = given(engine, param);
-            for one in engine.all_of_array(&array).to_vec() {
-                engine.lower_array(one, level);
+            for each in engine.all_of_array(&array).to_vec() {
+                engine.lower_array(each, level);
             }
         }
     }
@@ -224,8 +227,8 @@ fn divide(engine: &mut Engine<'_>) {
                     numbers.push(number);
                 }
                 _ => {
-                    let is_it = |one: &&(Block, Type, Inst, usize)| {
-                        one.0 == block && begin == from && one.1 == function.ty(data.results[index])
+                    let is_it = |it: &&(Block, Type, Inst, usize)| {
+                        it.0 == block && begin == from && it.1 == function.ty(data.results[index])
                     };
                     numbers.push(match last.get(&number).filter(is_it) {
                         Some(&(_, _, store, index)) => engine.forwarded_from(store, index),
@@ -317,14 +320,14 @@ fn views(engine: &Engine<'_>) -> FxHashMap<Value, Vec<Value>> {
         // What another one is made of that is no view itself is touched by that.
         for (to, sources) in &from {
             if !views.contains(to) {
-                gone.extend(sources.iter().filter(|one| views.contains(*one)));
+                gone.extend(sources.iter().filter(|source| views.contains(*source)));
             }
         }
         if gone.is_empty() {
             break;
         }
-        for one in gone {
-            views.remove(&one);
+        for each in gone {
+            views.remove(&each);
         }
     }
     let mut out: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
@@ -332,13 +335,13 @@ fn views(engine: &Engine<'_>) -> FxHashMap<Value, Vec<Value>> {
         let mut open = vec![view];
         let mut seen: FxHashSet<Value> = FxHashSet::default();
         let mut sources = Vec::new();
-        while let Some(one) = open.pop() {
-            if !seen.insert(one) {
+        while let Some(found) = open.pop() {
+            if !seen.insert(found) {
                 continue;
             }
-            match views.contains(&one) {
-                true => open.extend(&from[&one]),
-                false => sources.push(one),
+            match views.contains(&found) {
+                true => open.extend(&from[&found]),
+                false => sources.push(found),
             }
         }
         out.insert(view, sources);

@@ -304,7 +304,7 @@ fn shuffled(engine: &Engine<'_>, block: Block, value: Value) -> Option<(Value, V
             number(engine, width, STEPS).is_some_and(|width| width >= i64::from(warp))
         }),
         WarpKind::ShufflePtx(ShuffleMode::Butterfly) => {
-            let control = given.get(2).and_then(|&one| function.int_constant(one));
+            let control = given.get(2).and_then(|&it| function.int_constant(it));
             control == Some(0x1f) && warp == 32
         }
         _ => return None,

@@ -184,8 +184,8 @@ struct Deciders {
     everything: Option<(Level, u32)>,
 }
 
-fn least(one: Option<(Level, u32)>, other: Option<(Level, u32)>) -> Option<(Level, u32)> {
-    one.into_iter().chain(other).min()
+fn least(left: Option<(Level, u32)>, right: Option<(Level, u32)>) -> Option<(Level, u32)> {
+    left.into_iter().chain(right).min()
 }
 
 impl Deciders {

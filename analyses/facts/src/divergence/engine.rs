@@ -733,7 +733,7 @@ impl<'f> Engine<'f> {
     /// Returns how uniform all is that lies in an array.
     pub(crate) fn level_of_array(&self, array: u32) -> Level {
         let all = self.all_of_array(&array).iter();
-        let levels = all.map(|&one| self.array_level[one as usize]);
+        let levels = all.map(|&it| self.array_level[it as usize]);
         levels.min().unwrap_or(DISPATCH)
     }
     pub(crate) fn reads_array(&mut self, array: u32, inst: Inst) {

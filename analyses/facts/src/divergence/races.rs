@@ -120,7 +120,7 @@ pub(super) fn find(engine: &Engine<'_>) -> Races {
         *written.entry(inst).or_default() |= 1 << number;
     }
     let before = reaching(engine, &touched, &written);
-    for stretch in touched.chunk_by(|(one, _), (other, _)| one == other) {
+    for stretch in touched.chunk_by(|(it, _), (other, _)| it == other) {
         let block = stretch[0].0;
         let mut now = before[block.0 as usize];
         let mut here = 0;

@@ -164,7 +164,7 @@ fn values_that_leave_a_loop() {
     let mut b = kernel();
     let entry = b.current();
     let tid = b.special(Special::ThreadId(0), Type::I32);
-    let (zero, one, two) = (
+    let (zero, found, two) = (
         b.int(Type::I32, 0),
         b.int(Type::I32, 1),
         b.int(Type::I32, 2),
@@ -176,7 +176,7 @@ fn values_that_leave_a_loop() {
     let c = b.int_compare(IntCondition::LessSigned, i, tid);
     part(&mut b, head, c, (body, &[]), (exit, &[]));
     b.switch_to(body);
-    let next = b.binary(BinaryOp::Add, Wrap::NO_SIGNED, i, one);
+    let next = b.binary(BinaryOp::Add, Wrap::NO_SIGNED, i, found);
     go(&mut b, body, head, &[next]);
     b.switch_to(exit);
     let y = b.binary(BinaryOp::Mul, Wrap::NO_SIGNED, i, two);
@@ -194,7 +194,7 @@ fn values_that_leave_a_loop() {
     let mut b = kernel();
     let entry = b.current();
     let tid = b.special(Special::ThreadId(0), Type::I32);
-    let (zero, one, three) = (
+    let (zero, found, three) = (
         b.int(Type::I32, 0),
         b.int(Type::I32, 1),
         b.int(Type::I32, 3),
@@ -203,9 +203,9 @@ fn values_that_leave_a_loop() {
     let i = b.block_param(head, Type::I32);
     go(&mut b, entry, head, &[zero]);
     b.switch_to(head);
-    let i2 = b.binary(BinaryOp::Add, Wrap::MAY, i, one);
+    let i2 = b.binary(BinaryOp::Add, Wrap::MAY, i, found);
     let sum = b.binary(BinaryOp::Add, Wrap::MAY, i, tid);
-    let odd = b.binary(BinaryOp::And, Wrap::MAY, sum, one);
+    let odd = b.binary(BinaryOp::And, Wrap::MAY, sum, found);
     let c = b.int_compare(IntCondition::NotEqual, odd, zero);
     part(&mut b, head, c, (a, &[]), (bb, &[]));
     go(&mut b, a, latch, &[]);
@@ -471,7 +471,7 @@ fn counted_loops() {
     for (bottom, expected) in [(false, 10), (true, 10)] {
         let mut b = kernel();
         let entry = b.current();
-        let (zero, one, ten) = (
+        let (zero, found, ten) = (
             b.int(Type::I32, 0),
             b.int(Type::I32, 1),
             b.int(Type::I32, 10),
@@ -483,14 +483,14 @@ fn counted_loops() {
         if bottom {
             go(&mut b, head, body, &[]);
             b.switch_to(body);
-            let next = b.binary(BinaryOp::Add, Wrap::NO_SIGNED, i, one);
+            let next = b.binary(BinaryOp::Add, Wrap::NO_SIGNED, i, found);
             let c = b.int_compare(IntCondition::LessSigned, next, ten);
             part(&mut b, body, c, (head, &[next]), (exit, &[]));
         } else {
             let c = b.int_compare(IntCondition::LessSigned, i, ten);
             part(&mut b, head, c, (body, &[]), (exit, &[]));
             b.switch_to(body);
-            let next = b.binary(BinaryOp::Add, Wrap::NO_SIGNED, i, one);
+            let next = b.binary(BinaryOp::Add, Wrap::NO_SIGNED, i, found);
             go(&mut b, body, head, &[next]);
         }
         b.switch_to(exit);

@@ -172,7 +172,7 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
                     .min(engine.array_level[array as usize]);
             }
             if let Some(all) = engine.views.get(&address) {
-                let least = all.iter().map(|&one| engine.level_of_array(one));
+                let least = all.iter().map(|&it| engine.level_of_array(it));
                 return arrays::offset_level(engine, address, block)
                     .min(least.min().unwrap_or(DIVERGENT));
             }

@@ -127,7 +127,7 @@ pub fn variables(
             }
         }
     }
-    out.sort_by_key(|one| (std::cmp::Reverse(one.registers), one.defined.span.start));
+    out.sort_by_key(|it| (std::cmp::Reverse(it.registers), it.defined.span.start));
     Some(out)
 }
 
@@ -240,7 +240,7 @@ impl Context<'_> {
         match self.function.values[value].def {
             ValueDef::Result(inst, _) => self.function.insts[inst].loc,
             ValueDef::Param(..) => {
-                variable.map_or(Loc::NONE, |one| self.function.variables[one].declared)
+                variable.map_or(Loc::NONE, |it| self.function.variables[it].declared)
             }
         }
     }

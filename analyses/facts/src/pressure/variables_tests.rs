@@ -22,9 +22,9 @@ fn over(text: &str, options: Options) -> Vec<(u32, Class, Remedy)> {
     let found = variables(function, &facts, Counted::All, &pressure).expect("it is small");
     let mut out: Vec<(u32, Class, Remedy)> = found
         .iter()
-        .map(|one| (one.values[0].0, one.class, one.remedy))
+        .map(|it| (it.values[0].0, it.class, it.remedy))
         .collect();
-    out.sort_unstable_by_key(|one| one.0);
+    out.sort_unstable_by_key(|it| it.0);
     out
 }
 
@@ -59,8 +59,8 @@ b0(v0: ptr.global, v1: ptr.global):
 "#;
     let found = of(text);
     let remedy = |value: u32| {
-        let one = found.iter().find(|one| one.0 == value);
-        one.map(|one| one.2)
+        let row = found.iter().find(|it| it.0 == value);
+        row.map(|it| it.2)
             .unwrap_or_else(|| panic!("v{value} in {found:?}"))
     };
     assert_eq!(remedy(7), Remedy::Reload, "{found:?}");
@@ -102,7 +102,7 @@ b2:
 }
 "#;
     let found = of(text);
-    let own = found.iter().find(|one| one.0 == 5);
+    let own = found.iter().find(|it| it.0 == 5);
     let &(_, class, remedy) = own.unwrap_or_else(|| panic!("{found:?}"));
     assert_eq!(class, Class::Divergent);
     assert_eq!(remedy, Remedy::LaneSlot);

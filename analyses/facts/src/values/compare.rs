@@ -47,16 +47,16 @@ pub fn compare<K: Ord>(
     first: &BTreeMap<K, ValueProfile>,
     second: &BTreeMap<K, ValueProfile>,
 ) -> Comparison {
-    let executed: u64 = first.values().map(|one| one.executions).sum();
+    let executed: u64 = first.values().map(|value| value.executions).sum();
     let both: Vec<(&ValueProfile, &ValueProfile)> = first
         .iter()
-        .filter_map(|(key, one)| Some((one, second.get(key).filter(|two| two.executions > 0)?)))
+        .filter_map(|(key, it)| Some((it, second.get(key).filter(|two| two.executions > 0)?)))
         .collect();
-    let common: u64 = both.iter().map(|(one, _)| one.executions).sum();
+    let common: u64 = both.iter().map(|(it, _)| it.executions).sum();
     let difference = |m: usize| {
         let sum: f64 = both
             .iter()
-            .map(|(one, two)| one.executions as f64 * (one.invariance(m) - two.invariance(m)).abs())
+            .map(|(it, two)| it.executions as f64 * (it.invariance(m) - two.invariance(m)).abs())
             .sum();
         if common == 0 {
             0.0
@@ -67,13 +67,13 @@ pub fn compare<K: Ord>(
     let invariant: Vec<(&ValueProfile, &ValueProfile)> = both
         .iter()
         .copied()
-        .filter(|(one, _)| one.invariance(1) > INVARIANT)
+        .filter(|(it, _)| it.invariance(1) > INVARIANT)
         .collect();
     let matched = |wanted: usize, within: usize| {
-        let considered: u64 = invariant.iter().map(|(one, _)| one.executions).sum();
+        let considered: u64 = invariant.iter().map(|(it, _)| it.executions).sum();
         let (mut found, mut all) = (0, 0);
-        for (one, two) in &invariant {
-            for entry in one.top.iter().take(wanted) {
+        for (each, two) in &invariant {
+            for entry in each.top.iter().take(wanted) {
                 all += entry.count;
                 if two
                     .top
@@ -104,10 +104,10 @@ pub fn compare<K: Ord>(
 /// |MRV-1 - Inv-1|, weighted by executions: how far prediction and specialisation are apart.
 #[must_use]
 pub fn recent_against_invariant<K: Ord>(profile: &BTreeMap<K, ValueProfile>) -> f64 {
-    let executed: u64 = profile.values().map(|one| one.executions).sum();
+    let executed: u64 = profile.values().map(|value| value.executions).sum();
     let sum: f64 = profile
         .values()
-        .map(|one| one.executions as f64 * (one.most_recent(1) - one.invariance(1)).abs())
+        .map(|value| value.executions as f64 * (value.most_recent(1) - value.invariance(1)).abs())
         .sum();
     if executed == 0 {
         0.0

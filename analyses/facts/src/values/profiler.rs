@@ -58,7 +58,7 @@ impl Profiler {
 
     pub fn collect(&mut self, value: u64) {
         self.executions += 1;
-        match self.recent.iter().position(|&one| one == value) {
+        match self.recent.iter().position(|&it| it == value) {
             Some(0) => {
                 self.hits[0] += 1;
                 self.run += 1;

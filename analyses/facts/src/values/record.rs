@@ -94,7 +94,7 @@ pub fn vectors(function: &Function) -> Vec<SmallVec<[Value; 4]>> {
         .filter(|binding| binding.kind != ir::BindingKind::Read && binding.values.len() <= 4)
         .map(|binding| &binding.values);
     let tested = candidates(function);
-    for members in tested.iter().map(|one| &one.members).chain(held) {
+    for members in tested.iter().map(|it| &it.members).chain(held) {
         let mut distinct: SmallVec<[Value; 4]> = SmallVec::new();
         for &member in members {
             if recordable(function, member) && !distinct.contains(&member) {

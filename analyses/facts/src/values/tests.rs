@@ -212,7 +212,7 @@ fn two_profiles() {
     near(result.find_5.of_values, 0.926);
     let average: f64 = first
         .values()
-        .map(|one| one.executions as f64 * one.invariance(1))
+        .map(|value| value.executions as f64 * value.invariance(1))
         .sum::<f64>()
         / 2000.0;
     near(average, 0.52);

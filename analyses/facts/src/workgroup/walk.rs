@@ -489,7 +489,10 @@ fn needed(
     ir::needed::needed(function, roots, &|inst, out| {
         let data = &function.insts[inst];
         // Sums of floats are no addresses: they are the same for all threads, or unknown.
-        let is_float = data.results.iter().all(|&one| function.ty(one).is_float());
+        let is_float = data
+            .results
+            .iter()
+            .all(|&result| function.ty(result).is_float());
         if !is_float || matches!(data.op, Op::Load(_) | Op::Select | Op::Convert(_)) {
             out.extend(&data.args);
         }

@@ -161,7 +161,7 @@ impl<'f> Ranges<'f> {
             ValueDef::Param(..) => {
                 let incoming = self.incoming.get_or_insert_with(|| incoming(function));
                 let from = incoming.get(&value).cloned().unwrap_or_default();
-                let mut all = from.into_iter().map(|one| self.of(one, depth - 1));
+                let mut all = from.into_iter().map(|it| self.of(it, depth - 1));
                 let first = all.next().unwrap_or(ANY);
                 all.fold(first, Range::union)
             }

@@ -122,8 +122,8 @@ impl<'a> Pairs<'a> {
                 && a != b
             {
                 let (a, b) = (&self.function.insts[a].args, &self.function.insts[b].args);
-                for (&one, &other) in a.iter().zip(b) {
-                    self.add(one, other);
+                for (&left, &right) in a.iter().zip(b) {
+                    self.add(left, right);
                 }
             }
             let (Some(ours), Some(theirs)) = (
@@ -138,12 +138,12 @@ impl<'a> Pairs<'a> {
                     .copied()
                     .find(|&other| other != user && self.same_position(user, other, left, right));
                 if let Some(other) = partner
-                    && let (&[one], &[two]) = (
+                    && let (&[found], &[two]) = (
                         self.function.insts[user].results.as_slice(),
                         self.function.insts[other].results.as_slice(),
                     )
                 {
-                    self.add(one, two);
+                    self.add(found, two);
                 }
             }
         }
@@ -154,7 +154,7 @@ impl<'a> Pairs<'a> {
             &self.function.insts[user].args,
             &self.function.insts[other].args,
         );
-        a.iter().position(|&one| one == left) == b.iter().position(|&one| one == right)
+        a.iter().position(|&it| it == left) == b.iter().position(|&it| it == right)
     }
 
     fn defining(&self, value: Value) -> Option<Inst> {
@@ -196,8 +196,8 @@ impl<'a> Pairs<'a> {
     fn depends(&self, inst: Inst, on: Inst) -> bool {
         let mut seen: FxHashSet<Inst> = FxHashSet::default();
         let mut work = vec![inst];
-        while let Some(one) = work.pop() {
-            for &arg in &self.function.insts[one].args {
+        while let Some(found) = work.pop() {
+            for &arg in &self.function.insts[found].args {
                 let Some(def) = self.defining(arg) else {
                     continue;
                 };

@@ -14,7 +14,7 @@ fn function(body: &str) -> Function {
 fn numbers(candidates: &[Candidate]) -> Vec<Vec<u32>> {
     candidates
         .iter()
-        .map(|one| one.members.iter().map(|value| value.0).collect())
+        .map(|candidate| candidate.members.iter().map(|value| value.0).collect())
         .collect()
 }
 
@@ -96,7 +96,7 @@ fn thresholds_and_products() {
     let profile = probabilities(&function, &[(2, 0.9), (3, 0.8), (4, 0.7), (5, 0.5)]);
     let left: Vec<Vec<u32>> = filter(&function, &all, &profile, THRESHOLD)
         .into_iter()
-        .map(|(one, _)| one.members.iter().map(|value| value.0).collect())
+        .map(|(it, _)| it.members.iter().map(|value| value.0).collect())
         .collect();
     // .9 * .8 * .7 * .5 = .252 is below the threshold, .9 * .8 * .7 = .504 is not.
     assert!(left.contains(&vec![2, 3, 4]), "{left:?}");
@@ -111,12 +111,12 @@ fn thresholds_and_products() {
     let left = filter(&function, &all, &profile, THRESHOLD);
     assert!(
         left.iter()
-            .any(|(one, p)| one.members.len() == 4 && *p == 0.6)
+            .any(|(it, p)| it.members.len() == 4 && *p == 0.6)
     );
     // A member that is seldom zero leaves the vector.
     let profile = probabilities(&function, &[(2, 0.9), (3, 0.8), (4, 0.9), (5, 0.1)]);
     let left = filter(&function, &all, &profile, THRESHOLD);
-    assert!(left.iter().all(|(one, _)| !one.members.contains(&Value(5))));
+    assert!(left.iter().all(|(it, _)| !it.members.contains(&Value(5))));
 }
 
 /// Section 11.8: a product whose zeros are those of one factor follows from it.
@@ -129,7 +129,7 @@ fn transitivity() {
         numbers(
             &filter(&function, &all, &profile, THRESHOLD)
                 .into_iter()
-                .map(|(one, _)| one)
+                .map(|(it, _)| it)
                 .collect::<Vec<_>>(),
         )
     };

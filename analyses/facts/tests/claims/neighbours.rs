@@ -199,8 +199,8 @@ fn lanes_that_hold_a_number() {
         );
         tells(&text, Code::SharedMemoryRace)
     };
-    for one in ["t == 0", "t == n", "t == 33"] {
-        assert!(!race(one), "{one}");
+    for each in ["t == 0", "t == n", "t == 33"] {
+        assert!(!race(each), "{each}");
     }
     for several in ["t < 2", "t % 2 == 0", "(t | 1) == 1", "n > 3"] {
         assert!(race(several), "{several}");

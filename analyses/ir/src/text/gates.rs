@@ -99,7 +99,7 @@ fn print(function: &Function, out: &mut String) {
         }
     }
     left.sort_unstable();
-    for group in left.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+    for group in left.chunk_by(|left, right| (left.0, left.1) == (right.0, right.1)) {
         let (exit, of, _) = group[0];
         let values: Vec<String> = leaving(function, &forest, of)
             .iter()

@@ -184,7 +184,7 @@ fn check(mnemonic: Mnemonic) -> Inst {
 /// `mov` is many instructions: the files of its operands say which.
 fn moved(mnemonic: Mnemonic, operands: Operands<'_>) -> Result<Inst, Undescribed> {
     const I: Option<Type> = Some(Type::I);
-    let register = |one: Option<&Meaning>| match one {
+    let register = |it: Option<&Meaning>| match it {
         Some(Meaning::Register(register)) => Some(*register),
         _ => None,
     };
@@ -363,7 +363,7 @@ fn memory(mnemonic: Mnemonic, operands: Operands<'_>, inst: &mut Inst) -> Result
         Access::Prefetch if mnemonic.has(Completer::Count) => None,
         _ => operands
             .source(1)
-            .filter(|&one| one != Meaning::Register(Reg::CSD)),
+            .filter(|&it| it != Meaning::Register(Reg::CSD)),
     };
     let stepped = step.is_some();
     let step = match step {

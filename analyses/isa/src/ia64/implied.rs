@@ -43,10 +43,10 @@ const STACK: &[(Opcode, &[Reg], &[Reg])] = &[
 pub(super) fn implied(mnemonic: Mnemonic, operands: Operands<'_>, inst: &mut Inst) {
     let opcode = mnemonic.opcode();
     if let Some((_, read, written)) = STACK.iter().find(|row| row.0 == opcode) {
-        read.iter().for_each(|&one| inst.use_of(one));
+        read.iter().for_each(|&it| inst.use_of(it));
         written
             .iter()
-            .for_each(|&one| inst.def_of(one, Parallel::Alone, false));
+            .for_each(|&it| inst.def_of(it, Parallel::Alone, false));
     }
     match opcode {
         Opcode::Ld8 if mnemonic.has(Completer::Fill) => inst.use_of(Reg::UNAT),
@@ -99,14 +99,14 @@ pub(super) fn implied(mnemonic: Mnemonic, operands: Operands<'_>, inst: &mut Ins
 
 fn written(inst: &mut Inst, registers: &[Reg]) {
     let all = registers.iter();
-    all.for_each(|&one| inst.def_of(one, Parallel::Alone, false));
+    all.for_each(|&it| inst.def_of(it, Parallel::Alone, false));
 }
 
 /// The fields of floating-point status that an operation works with.
 fn status(mnemonic: Mnemonic, inst: &mut Inst) {
     let opcode = mnemonic.opcode();
     let named = [Completer::S0, Completer::S1, Completer::S2, Completer::S3];
-    let field = named.iter().position(|&one| mnemonic.has(one)).unwrap_or(0) as u8;
+    let field = named.iter().position(|&it| mnemonic.has(it)).unwrap_or(0) as u8;
     let arithmetic = match inst.class {
         Class::FloatArithmetic => true,
         Class::FloatConvert => !mnemonic.has(Completer::Xf),

@@ -127,7 +127,7 @@ impl Mnemonic {
     }
     /// The completers in order.
     pub fn completers(self) -> impl Iterator<Item = Completer> {
-        self.completers.into_iter().map_while(|one| one)
+        self.completers.into_iter().map_while(|completer| completer)
     }
     #[must_use]
     pub fn has(self, completer: Completer) -> bool {
@@ -136,7 +136,8 @@ impl Mnemonic {
     /// Returns true if it has any of them.
     #[must_use]
     pub fn has_any(self, completers: &[Completer]) -> bool {
-        self.completers().any(|one| completers.contains(&one))
+        self.completers()
+            .any(|completer| completers.contains(&completer))
     }
 }
 
@@ -144,7 +145,7 @@ impl fmt::Display for Mnemonic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.opcode.name())?;
         self.completers()
-            .try_for_each(|one| write!(f, ".{}", one.name()))
+            .try_for_each(|completer| write!(f, ".{}", completer.name()))
     }
 }
 

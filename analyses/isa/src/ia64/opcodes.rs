@@ -435,13 +435,13 @@ by_bytes! {
     sign_extend: 1 => Sxt1, 2 => Sxt2, 4 => Sxt4;
 }
 
-pub(super) const fn is_equal(one: &[u8], other: &[u8]) -> bool {
-    if one.len() != other.len() {
+pub(super) const fn is_equal(left: &[u8], right: &[u8]) -> bool {
+    if left.len() != right.len() {
         return false;
     }
     let mut at = 0;
-    while at < one.len() {
-        if one[at] != other[at] {
+    while at < left.len() {
+        if left[at] != right[at] {
             return false;
         }
         at += 1;

@@ -220,7 +220,7 @@ pub const CONTROL: &[(&str, u8)] = &[
 fn named(names: &[(&'static str, u8)], number: u8) -> Option<&'static str> {
     names
         .iter()
-        .find(|(_, one)| *one == number)
+        .find(|(_, it)| *it == number)
         .map(|(name, _)| *name)
 }
 

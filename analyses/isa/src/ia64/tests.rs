@@ -19,7 +19,7 @@ fn a_mnemonic_is_an_opcode_with_completers_that_go_with_it() {
         "fmix.lr",
     ] {
         assert_eq!(
-            Mnemonic::parse(text).map(|one| one.to_string()),
+            Mnemonic::parse(text).map(|it| it.to_string()),
             Ok(text.into())
         );
     }
@@ -67,12 +67,12 @@ fn alternatives_stand_before_those_that_they_begin_with() {
             .filter(|slot| !slot.is_empty())
         {
             let all: Vec<&str> = slot.trim_start_matches('?').split('|').collect();
-            for (at, one) in all.iter().enumerate() {
+            for (at, each) in all.iter().enumerate() {
                 let hidden = all[..at].iter().any(|before| {
-                    let more = one.strip_prefix(before);
+                    let more = each.strip_prefix(before);
                     more.is_some_and(|more| more.is_empty() || more.starts_with('.'))
                 });
-                assert!(!hidden, "{}: {one} in {slot}", opcode.name());
+                assert!(!hidden, "{}: {each} in {slot}", opcode.name());
             }
         }
     }
@@ -104,5 +104,5 @@ fn what_stands_behind_an_address_is_not_always_added_to_it() {
     );
     assert_eq!(inst.defs, []);
     let stepped = of("lfetch", &[], &[Meaning::Memory(base), numbers[1]]);
-    assert_eq!(stepped.memory.and_then(|one| one.step), Some(64));
+    assert_eq!(stepped.memory.and_then(|it| it.step), Some(64));
 }

@@ -277,7 +277,7 @@ mod tests {
             let mut words = text.split('.');
             let opcode = Opcode::find(words.next().unwrap()).unwrap();
             let words: Vec<&str> = words.collect();
-            opcode.results(|one| words.contains(&one), address)
+            opcode.results(|it| words.contains(&it), address)
         };
         assert_eq!(results("bar.sync", false), Results::Nothing);
         assert_eq!(results("bar.red.popc.u32", false), Results::First);

@@ -112,15 +112,15 @@ impl SymbolSource for Layout<'_> {
                     bytes,
                     writable: !data.read_only && space != Space::Constant,
                 });
-                for one in &data.definition.addresses {
+                for each in &data.definition.addresses {
                     let mut symbols = function.symbols.values();
-                    let Some(symbol) = symbols.position(|other| other.name == one.symbol) else {
+                    let Some(symbol) = symbols.position(|other| other.name == each.symbol) else {
                         continue;
                     };
                     let address = self
                         .address(function, symbol)
-                        .wrapping_add_signed(one.addend);
-                    let at = one.offset as usize;
+                        .wrapping_add_signed(each.addend);
+                    let at = each.offset as usize;
                     if let Some(place) = self.buffers[buffer].bytes.get_mut(at..at + 8) {
                         place.copy_from_slice(&address.to_le_bytes());
                     }

@@ -117,7 +117,7 @@ fn integer(text: &str) -> Option<i64> {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    if !digits.starts_with(|one: char| one.is_ascii_digit()) {
+    if !digits.starts_with(|letter: char| letter.is_ascii_digit()) {
         return None;
     }
     let hex = digits.strip_prefix("0x").or(digits.strip_prefix("0X"));
@@ -315,10 +315,14 @@ fn bind_by_name(
     let mut insts = kernel.insts.values();
     let is_constant = insts.any(|data| matches!(&data.op, Op::Parameter(known) if known == name));
     let bits = match value {
-        _ if kernel.inputs.iter().any(|one| one.name == *name) => return Err(Untaken::Resource),
+        _ if kernel.inputs.iter().any(|input| input.name == *name) => {
+            return Err(Untaken::Resource);
+        }
         DescribedValue::Int(value) if is_constant => *value as u64,
         DescribedValue::Float(value) if is_constant => u64::from((*value as f32).to_bits()),
-        _ if kernel.variables.values().any(|one| one.name == *name) => return Err(Untaken::Unread),
+        _ if kernel.variables.values().any(|value| value.name == *name) => {
+            return Err(Untaken::Unread);
+        }
         _ => return Err(Untaken::NoSuchName),
     };
     launch.constants.push((name.clone(), bits));
@@ -437,7 +441,7 @@ impl std::fmt::Display for Outcome {
         for (number, buffer) in self.buffers.iter().enumerate() {
             show_memory(f, &format!("buffer {number}"), buffer)?;
         }
-        for memory in self.shared.iter().filter(|one| one.element.is_some()) {
+        for memory in self.shared.iter().filter(|it| it.element.is_some()) {
             show_memory(f, "shared", memory)?;
         }
         for event in &self.events {

@@ -124,8 +124,8 @@ pub(super) fn exchange_again(e: &mut Emitter<'_>) {
     let number = e.b.convert(Convert::ZeroExtend, number, Type::I64);
     let four = e.b.int(Type::I64, 4);
     let offset = e.b.binary(BinaryOp::Mul, Wrap::MAY, number, four);
-    let one = e.b.ptr_add(base, offset);
-    let word = e.b.load(access, one, Type::I32);
+    let found = e.b.ptr_add(base, offset);
+    let word = e.b.load(access, found, Type::I32);
     e.add(word, full(Type::I32));
     e.shared_by_all.push(word);
     let place = address(e, base, size, 4);

@@ -51,9 +51,9 @@ impl Machine<'_> {
             .write(address, bytes as usize, value)
             .map_err(|error| refused(error, address, bytes))?;
         self.touch(AccessKind::Store, address, bytes);
-        let apart = |one: &Advanced| {
-            one.address >= address.saturating_add(bytes)
-                || address >= one.address.saturating_add(one.bytes)
+        let apart = |advanced: &Advanced| {
+            advanced.address >= address.saturating_add(bytes)
+                || address >= advanced.address.saturating_add(advanced.bytes)
         };
         self.advanced.retain(apart);
         Ok(())
@@ -88,7 +88,7 @@ impl Machine<'_> {
     }
 
     fn enter(&mut self, id: Id, address: u64, bytes: u64) {
-        self.advanced.retain(|one| one.id != id);
+        self.advanced.retain(|it| it.id != id);
         if self.limits.advanced == 0 {
             return;
         }
@@ -102,7 +102,7 @@ impl Machine<'_> {
         let found = self
             .advanced
             .iter()
-            .position(|one| one.id == id && address.is_none_or(|address| one.address == address));
+            .position(|it| it.id == id && address.is_none_or(|address| it.address == address));
         if let (Some(at), true) = (found, clear) {
             self.advanced.remove(at);
         }
@@ -132,7 +132,7 @@ impl Machine<'_> {
             && address.is_multiple_of(alignment)
             && self.memory.bytes(address, bytes as usize).is_some();
         if form.speculative && (!whole || self.defers()) {
-            self.advanced.retain(|one| one.id != id);
+            self.advanced.retain(|it| it.id != id);
             return Ok(Fetched::Deferred);
         }
         aligned(address, alignment, bytes)?;
@@ -245,8 +245,8 @@ impl Machine<'_> {
                         }
                     }
                     Fetched::Deferred => {
-                        for one in [Some(to), second].into_iter().flatten() {
-                            self.set_fr(one, Float::NATVAL)?;
+                        for each in [Some(to), second].into_iter().flatten() {
+                            self.set_fr(each, Float::NATVAL)?;
                         }
                     }
                     Fetched::Kept => {}
@@ -307,7 +307,7 @@ impl Machine<'_> {
                     None => self.advanced.clear(),
                     Some(register) => {
                         let id = self.id(register)?;
-                        self.advanced.retain(|one| one.id != id);
+                        self.advanced.retain(|it| it.id != id);
                     }
                 }
                 Ok(())

@@ -58,7 +58,7 @@ fn fits(instruction: Slot, slot: Slot) -> bool {
     match instruction {
         Slot::A => matches!(slot, Slot::M | Slot::I),
         Slot::Any => slot != Slot::Long,
-        one => one == slot,
+        found => found == slot,
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) fn braced(name: Option<&str>, content: &[Placed]) -> Option<Filled> {
         .find(|filled| {
             filled.taken == content.len()
                 && (content.is_empty()
-                    || content.iter().filter(|one| one.stop).count()
+                    || content.iter().filter(|it| it.stop).count()
                         == filled.stops.iter().filter(|&&stop| stop).count())
         })
 }

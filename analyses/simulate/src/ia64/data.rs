@@ -52,7 +52,11 @@ impl Data {
     }
 
     fn section(&mut self, name: &str) -> usize {
-        match self.sections.iter().position(|one| one.name == name) {
+        match self
+            .sections
+            .iter()
+            .position(|section| section.name == name)
+        {
             Some(found) => found,
             None => {
                 self.sections.push(Section {
@@ -94,10 +98,9 @@ impl Data {
                     _ => "?",
                 };
                 let code = title.contains(".text")
-                    || arguments
-                        .iter()
-                        .skip(1)
-                        .any(|one| matches!(one, Argument::Text(flags) if flags.contains('x')));
+                    || arguments.iter().skip(1).any(
+                        |argument| matches!(argument, Argument::Text(flags) if flags.contains('x')),
+                    );
                 let section = (!code).then(|| self.section(title));
                 self.enter(section);
             }
@@ -110,7 +113,7 @@ impl Data {
             ".comm" | ".lcomm" => self.common(arguments, number),
             _ => {
                 let Some(now) = self.now else { return };
-                let values = arguments.iter().filter_map(|one| match one {
+                let values = arguments.iter().filter_map(|argument| match argument {
                     Argument::Expr(value) => Some(value),
                     _ => None,
                 });
@@ -198,7 +201,7 @@ impl Data {
     fn common(&mut self, arguments: &[Argument], number: &dyn Fn(&Expr) -> Option<i64>) {
         let values: Vec<&Expr> = arguments
             .iter()
-            .filter_map(|one| match one {
+            .filter_map(|argument| match argument {
                 Argument::Expr(value) => Some(value),
                 _ => None,
             })
@@ -208,7 +211,7 @@ impl Data {
         };
         let size = number(size).unwrap_or(0).clamp(0, MOST as i64) as usize;
         let section = self.section(".bss");
-        let alignment = rest.first().and_then(|one| number(one)).unwrap_or(16);
+        let alignment = rest.first().and_then(|it| number(it)).unwrap_or(16);
         self.align(section, alignment);
         let offset = self.sections[section].bytes.len() as u64;
         let name = name.trim_end_matches('#').into();
@@ -224,7 +227,11 @@ impl Data {
         section.bytes.resize(length as usize, 0);
     }
     fn push(&mut self, section: usize, bytes: &[u8]) {
-        let used: usize = self.sections.iter().map(|one| one.bytes.len()).sum();
+        let used: usize = self
+            .sections
+            .iter()
+            .map(|section| section.bytes.len())
+            .sum();
         if (used + bytes.len()) as u64 <= MOST {
             self.sections[section].bytes.extend_from_slice(bytes);
         }
@@ -263,7 +270,7 @@ impl Data {
                 }
                 let writable = ![".rodata", ".text"]
                     .iter()
-                    .any(|one| section.name.starts_with(one));
+                    .any(|it| section.name.starts_with(it));
                 (section.base, bytes, writable)
             })
             .collect()

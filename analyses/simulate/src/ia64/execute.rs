@@ -45,8 +45,8 @@ impl Machine<'_> {
     /// Executes an instruction whose predicate is false: some clear their targets even then.
     fn disabled(&mut self, op: &Op) -> Result<(), Trap> {
         let clear = |machine: &mut Self, p: [u8; 2], way: Way| {
-            for one in p {
-                machine.set_pr(one, Some(false), way);
+            for each in p {
+                machine.set_pr(each, Some(false), way);
             }
         };
         match *op {

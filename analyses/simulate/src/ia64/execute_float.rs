@@ -201,7 +201,7 @@ impl Machine<'_> {
 
 fn holds(relation: FloatRelation, x: Float, y: Float) -> bool {
     let order = order(x, y);
-    let is = |wanted: &[Ordering]| order.is_some_and(|one| wanted.contains(&one));
+    let is = |wanted: &[Ordering]| order.is_some_and(|it| wanted.contains(&it));
     use Ordering::{Equal, Greater, Less};
     match relation {
         FloatRelation::Equal => is(&[Equal]),

@@ -392,9 +392,9 @@ pub(super) fn fused(a: Float, b: Float, c: Option<Float>, to: &Rounding) -> Floa
         return Float::NATVAL;
     }
     // The order in which NaNs prevail is that of the encoding: the second factor, the addend, the first.
-    for one in [b, addend, a] {
-        if one.is_nan() {
-            return one.quiet();
+    for each in [b, addend, a] {
+        if each.is_nan() {
+            return each.quiet();
         }
     }
     let sign = a.sign != b.sign;

@@ -62,9 +62,9 @@ pub(super) fn reciprocal(numerator: Float, denominator: Float) -> (Float, bool) 
     if numerator.is_natval() || denominator.is_natval() {
         return (Float::NATVAL, false);
     }
-    for one in [denominator, numerator] {
-        if one.is_nan() {
-            return (one.quiet(), false);
+    for each in [denominator, numerator] {
+        if each.is_nan() {
+            return (each.quiet(), false);
         }
     }
     let sign = numerator.sign != denominator.sign;

@@ -174,7 +174,7 @@ impl Program {
         (offset % 16 == 0).then_some(*first as usize)
     }
     pub(super) fn shape(&self, bundle: u32) -> &'static str {
-        let shape = self.bundles.get(bundle as usize).map_or(0, |one| one.1);
+        let shape = self.bundles.get(bundle as usize).map_or(0, |it| it.1);
         SHAPES[usize::from(shape)].name
     }
 }
@@ -253,7 +253,7 @@ impl Builder<'_> {
             }
             StatementKind::Close if text => self.items.push(Item::Close(statement.span)),
             StatementKind::Stop if text => self.items.push(Item::Stop),
-            StatementKind::Instruction(one) => self.instruction(at, statement.span, one),
+            StatementKind::Instruction(found) => self.instruction(at, statement.span, found),
             StatementKind::Macro { name } => {
                 let message = format!("the macro `{name}` is not expanded");
                 self.problem(Problem::unsupported(statement.span, message));
@@ -266,11 +266,11 @@ impl Builder<'_> {
         }
     }
 
-    fn instruction(&mut self, at: usize, span: Span, one: &Instruction) {
+    fn instruction(&mut self, at: usize, span: Span, instruction: &Instruction) {
         if !self.data.in_text() {
             return;
         }
-        let qp = match &one.predicate {
+        let qp = match &instruction.predicate {
             None => Some(0),
             Some(operand) => match self.names.meaning(operand) {
                 Meaning::Register(register) if register.file == File::Predicate => {
@@ -279,16 +279,20 @@ impl Builder<'_> {
                 _ => None,
             },
         };
-        let arguments = |operands: &[Operand]| operands.iter().map(|one| self.arg(one)).collect();
+        let arguments =
+            |operands: &[Operand]| operands.iter().map(|operand| self.arg(operand)).collect();
         let raw = Raw {
             qp: qp.unwrap_or(0),
-            mnemonic: one.mnemonic.clone(),
-            targets: arguments(&one.targets),
-            sources: arguments(&one.sources),
+            mnemonic: instruction.mnemonic.clone(),
+            targets: arguments(&instruction.targets),
+            sources: arguments(&instruction.sources),
         };
         let op = decode(&raw, &|_| Some(0)).filter(|_| qp.is_some());
         if op.is_none() {
-            let message = format!("`{}` is not simulated as it stands here", one.mnemonic);
+            let message = format!(
+                "`{}` is not simulated as it stands here",
+                instruction.mnemonic
+            );
             self.problem(Problem::unsupported(span, message));
         }
         let op = op.unwrap_or(Op::Unknown);
@@ -337,8 +341,8 @@ impl Builder<'_> {
     }
 
     fn to_place(&self, source: usize) -> Placed {
-        let one = &self.sources[source];
-        let (last, ends) = match one.op {
+        let found = &self.sources[source];
+        let (last, ends) = match found.op {
             Op::Branch { kind, .. } => match kind {
                 Branch::Call => (false, true),
                 Branch::Cond | Branch::Return => (false, false),
@@ -347,7 +351,7 @@ impl Builder<'_> {
             _ => (false, false),
         };
         Placed {
-            slot: one.slot,
+            slot: found.slot,
             stop: false,
             last,
             ends,
@@ -420,7 +424,7 @@ impl Builder<'_> {
     }
 
     fn close(&mut self, template: Option<&str>, open: &mut Vec<(usize, Placed)>) {
-        let content: Vec<Placed> = open.iter().map(|one| one.1).collect();
+        let content: Vec<Placed> = open.iter().map(|it| it.1).collect();
         match braced(template, &content) {
             Some(filled) => self.push(&filled, open),
             None => {
@@ -436,13 +440,13 @@ impl Builder<'_> {
     /// Reports the part of a bundle's content that has no place in it.
     fn not_held(&mut self, template: Option<&str>, open: &[(usize, Placed)]) {
         let span = |this: &Self, at: usize| this.sources[open[at].0].span;
-        let content: Vec<Placed> = open.iter().map(|one| one.1).collect();
-        let wide = |one: &Placed| if one.slot == Slot::Long { 2 } else { 1 };
+        let content: Vec<Placed> = open.iter().map(|it| it.1).collect();
+        let wide = |placed: &Placed| if placed.slot == Slot::Long { 2 } else { 1 };
         let slots: usize = content.iter().map(wide).sum();
         if slots > 3 {
             let mut used = 0;
-            let beyond = content.iter().position(|one| {
-                used += wide(one);
+            let beyond = content.iter().position(|it| {
+                used += wide(it);
                 used > 3
             });
             let at = span(self, beyond.unwrap_or(content.len() - 1));
@@ -456,10 +460,7 @@ impl Builder<'_> {
         // The first that no slot is left for, stops aside.
         let plain: Vec<Placed> = content
             .iter()
-            .map(|one| Placed {
-                stop: false,
-                ..*one
-            })
+            .map(|it| Placed { stop: false, ..*it })
             .collect();
         let most = (0..=plain.len())
             .rev()
@@ -481,7 +482,7 @@ impl Builder<'_> {
     }
 
     fn flush(&mut self, open: &mut Vec<(usize, Placed)>) {
-        let content: Vec<Placed> = open.iter().map(|one| one.1).collect();
+        let content: Vec<Placed> = open.iter().map(|it| it.1).collect();
         let mut rest = &open[..];
         for filled in packed(&content) {
             self.push(&filled, rest);

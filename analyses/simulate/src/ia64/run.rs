@@ -260,7 +260,10 @@ fn execute(
         nops += u64::from(inst.op == Op::Nop);
         groups.check(machine, inst);
         if let Some(clock) = &mut clock {
-            let reads = machine.reads.iter().map(|one| (one.id, one.name, one.what));
+            let reads = machine
+                .reads
+                .iter()
+                .map(|read| (read.id, read.name, read.what));
             let writes = machine.writes.iter().map(|write| (write.id, write.name));
             let shape = program.shape(inst.bundle);
             clock.issue(inst, shape, reads, writes, &machine.accesses);
@@ -440,7 +443,7 @@ impl Groups {
         }
         // A register that one instruction writes twice, as a load into its own base, is wrong alone.
         for (at, write) in machine.writes.iter().enumerate() {
-            let twice = machine.writes[..at].iter().any(|one| one.id == write.id);
+            let twice = machine.writes[..at].iter().any(|it| it.id == write.id);
             if twice && write.name.file == isa::ia64::File::General {
                 self.tell(inst, write.name, Rule::WriteAfterWrite, inst.line);
             }

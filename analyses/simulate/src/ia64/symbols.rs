@@ -110,7 +110,7 @@ impl Symbols {
             return None;
         }
         let mut made = self.made.borrow_mut();
-        let at = match made.elsewhere.iter().position(|one| one == plain) {
+        let at = match made.elsewhere.iter().position(|it| it == plain) {
             Some(at) => at,
             None => {
                 made.elsewhere.push(plain.into());
@@ -158,7 +158,7 @@ impl Symbols {
 }
 
 fn position(values: &mut Vec<u64>, value: u64) -> u64 {
-    match values.iter().position(|&one| one == value) {
+    match values.iter().position(|&it| it == value) {
         Some(at) => at as u64,
         None => {
             values.push(value);

@@ -70,26 +70,35 @@ fn run_leaf(body: &str, arguments: &[Arg]) -> Result<Outcome, Fault> {
 
 /// Returns the result of a leaf function for integers, without a violation.
 fn value(body: &str, arguments: &[u64]) -> u64 {
-    let arguments: Vec<Arg> = arguments.iter().map(|&one| Arg::Integer(one)).collect();
+    let arguments: Vec<Arg> = arguments
+        .iter()
+        .map(|&argument| Arg::Integer(argument))
+        .collect();
     let outcome = run_leaf(body, &arguments).expect(body);
     assert_eq!(outcome.violations, [], "{body}");
     outcome.result.expect("no NaT")
 }
 
 fn fault(body: &str, arguments: &[u64]) -> Fault {
-    let arguments: Vec<Arg> = arguments.iter().map(|&one| Arg::Integer(one)).collect();
+    let arguments: Vec<Arg> = arguments
+        .iter()
+        .map(|&argument| Arg::Integer(argument))
+        .collect();
     run_leaf(body, &arguments).expect_err(body)
 }
 
 /// 32-bit words as memory has them.
 fn words(values: &[u32]) -> Vec<u8> {
-    values.iter().flat_map(|one| one.to_le_bytes()).collect()
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
 }
 fn read_words(memory: &mut Memory, address: u64, count: usize) -> Vec<u32> {
     let bytes = memory.bytes(address, 4 * count).expect("mapped");
     bytes
         .chunks(4)
-        .map(|one| u32::from_le_bytes(one.try_into().expect("four")))
+        .map(|chunk| u32::from_le_bytes(chunk.try_into().expect("four")))
         .collect()
 }
 

@@ -136,6 +136,6 @@ impl Instruction {
     /// Returns true if the mnemonic has this completer.
     #[must_use]
     pub fn has(&self, completer: &str) -> bool {
-        self.completers().any(|one| one == completer)
+        self.completers().any(|it| it == completer)
     }
 }

@@ -80,7 +80,7 @@ impl Names {
                     let sizes: Vec<Option<i64>> = directive
                         .arguments
                         .iter()
-                        .map(|one| match one {
+                        .map(|argument| match argument {
                             Argument::Expr(value) => self.number(value),
                             _ => None,
                         })
@@ -109,12 +109,12 @@ impl Names {
                 _ => {}
             },
             // It begins a frame of nothing, or returns to a caller's.
-            StatementKind::Instruction(one) if matches!(one.base(), "cover" | "rfi") => {
+            StatementKind::Instruction(found) if matches!(found.base(), "cover" | "rfi") => {
                 self.stacked = Stacked::Unknown;
             }
-            StatementKind::Instruction(one) if one.base() == "alloc" => {
+            StatementKind::Instruction(found) if found.base() == "alloc" => {
                 // The first source is ar.pfs, which may be left out.
-                let sizes: Vec<Option<i64>> = one
+                let sizes: Vec<Option<i64>> = found
                     .sources
                     .iter()
                     .map(|operand| match &operand.kind {
@@ -313,11 +313,11 @@ impl Names {
 
     fn numbered(&self, name: &str) -> Option<Reg> {
         if let Some(rest) = name.strip_prefix("ar.") {
-            let found = APPLICATION.iter().find(|(one, _)| *one == rest)?;
+            let found = APPLICATION.iter().find(|(it, _)| *it == rest)?;
             return Some(Reg::application(found.1));
         }
         if let Some(rest) = name.strip_prefix("cr.") {
-            let found = CONTROL.iter().find(|(one, _)| *one == rest)?;
+            let found = CONTROL.iter().find(|(it, _)| *it == rest)?;
             return Some(Reg::control(found.1));
         }
         let digits = name.find(|letter: char| letter.is_ascii_digit())?;

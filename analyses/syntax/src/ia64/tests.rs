@@ -32,7 +32,7 @@ fn a_bundle_with_all_its_parts() {
             StatementKind::Label(name) => format!("{name}:"),
             StatementKind::Tag(name) => format!("[{name}]"),
             StatementKind::Template(name) => name.to_string(),
-            StatementKind::Instruction(one) => one.mnemonic.to_string(),
+            StatementKind::Instruction(found) => found.mnemonic.to_string(),
             StatementKind::Open => "{".into(),
             StatementKind::Close => "}".into(),
             StatementKind::Stop => ";;".into(),
@@ -70,8 +70,8 @@ fn compares_have_two_targets_and_stores_write_memory() {
 #[test]
 fn expressions_bind_as_the_assembler_binds_them() {
     let of = |text: &str| {
-        let one = instruction(&format!("mov r1 = {text}"));
-        value(&one.sources[0]).evaluate(&|name| (name == "N").then_some(5))
+        let found = instruction(&format!("mov r1 = {text}"));
+        value(&found.sources[0]).evaluate(&|name| (name == "N").then_some(5))
     };
     assert_eq!(of("1<<16"), Some(65536));
     assert_eq!(of("2+3*N"), Some(17));
@@ -96,9 +96,9 @@ fn what_stands_around_instructions_is_kept() {
         .iter()
         .map(|statement| match &statement.kind {
             StatementKind::Preprocessor => "#",
-            StatementKind::Directive(one) => &one.name,
+            StatementKind::Directive(found) => &found.name,
             StatementKind::Assign { name, .. } | StatementKind::Macro { name } => name,
-            StatementKind::Instruction(one) => &one.mnemonic,
+            StatementKind::Instruction(found) => &found.mnemonic,
             StatementKind::Label(name) => name,
             _ => "?",
         })
@@ -132,7 +132,7 @@ fn broken_lines_cost_themselves_alone() {
         .iter()
         .rev()
         .find_map(|statement| match &statement.kind {
-            StatementKind::Instruction(one) => Some(one),
+            StatementKind::Instruction(found) => Some(found),
             _ => None,
         });
     assert_eq!(last.expect("the last line").targets.len(), 1);

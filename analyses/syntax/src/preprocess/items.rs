@@ -139,7 +139,7 @@ impl<'a> Splitter<'a> {
                 .map_or(FileId::MAIN, |instance| instance.file);
             // What a limit has cut may well be balanced.
             let source = self.stream.files.get(file.0 as usize);
-            if !self.stream.whole || source.is_some_and(|one| one.tokens.cut.is_some()) {
+            if !self.stream.whole || source.is_some_and(|it| it.tokens.cut.is_some()) {
                 return;
             }
             self.problems.push(problem(

@@ -159,14 +159,14 @@ impl Unit {
             .for_each(|item| turned(&mut item.file));
         self.problems
             .iter_mut()
-            .for_each(|one| turned(&mut one.file));
+            .for_each(|problem| turned(&mut problem.file));
         self.inactive.iter_mut().for_each(|(id, _)| turned(id));
         self.inactive.sort();
         for include in &mut self.includes {
             turned(&mut include.file);
             include.resolved.iter_mut().for_each(turned);
         }
-        let defined = self.macros.iter_mut().flat_map(|one| &mut one.file);
+        let defined = self.macros.iter_mut().flat_map(|it| &mut it.file);
         defined.for_each(turned);
         self.seen_through = Some(included);
     }

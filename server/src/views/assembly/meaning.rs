@@ -16,7 +16,7 @@ pub(super) fn meaning(mnemonic: &str) -> Option<String> {
     out.extend(
         completers
             .iter()
-            .filter_map(|&one| completer(stem, one, &completers))
+            .filter_map(|&it| completer(stem, it, &completers))
             .map(str::to_owned),
     );
     Some(out.join(" · "))
@@ -149,10 +149,10 @@ fn sentence(stem: &str, completers: &[&str]) -> Option<&'static str> {
     })
 }
 
-fn completer(stem: &str, one: &str, all: &[&str]) -> Option<&'static str> {
+fn completer(stem: &str, word: &str, all: &[&str]) -> Option<&'static str> {
     let load = stem.starts_with("ld");
     let compare = matches!(stem, "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass");
-    Some(match one {
+    Some(match word {
         "s" if load => "speculative: a fault is put off, the value is NaT until `chk.s`",
         "a" if load => "advanced: may stand in front of stores, `chk.a` or `ld.c` asks later",
         "sa" if load => "speculative and advanced",

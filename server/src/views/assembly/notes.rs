@@ -37,11 +37,11 @@ fn of_item(assembly: &Assembly, item: u32) -> Span {
 /// Two instructions of a group of which one must wait for the next.
 fn violations(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
     let lines = db::line_index(db, file);
-    let told = assembly.listing.violations().into_iter().map(|one| {
-        let from = of_item(assembly, one.from);
+    let told = assembly.listing.violations().into_iter().map(|violation| {
+        let from = of_item(assembly, violation.from);
         let line = lines.line_column(from.start).0 + 1;
-        let register = one.register;
-        let what = match one.hazard {
+        let register = violation.register;
+        let what = match violation.hazard {
             Hazard::ReadAfterWrite => {
                 format!("is read in the group in which line {line} writes it")
             }
@@ -54,7 +54,7 @@ fn violations(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
                 )
             }
         };
-        let related = match one.hazard {
+        let related = match violation.hazard {
             Hazard::WriteAfterRead => "read here",
             _ => "written here",
         };
@@ -64,7 +64,7 @@ fn violations(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
             item: String::new(),
             code: "group-dependency",
             level: Level::Warning,
-            span: of_item(assembly, one.to),
+            span: of_item(assembly, violation.to),
             message,
             other: Some((from, related)),
         }
@@ -74,23 +74,23 @@ fn violations(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
 
 /// Stacked registers that are not there.
 fn beyond(assembly: &Assembly) -> impl Iterator<Item = Note> + '_ {
-    assembly.listing.beyond.iter().map(|one| {
-        let message = match one.frame {
+    assembly.listing.beyond.iter().map(|it| {
+        let message = match it.frame {
             Some(frame) => format!(
                 "{} is outside of the frame: `alloc` gives {frame} registers, the last is r{}",
-                one.register,
+                it.register,
                 31 + frame
             ),
             None => format!(
                 "{} without `alloc`: a caller passes at most eight registers, r32 to r39",
-                one.register
+                it.register
             ),
         };
         Note {
             item: String::new(),
             code: "register-without-alloc",
             level: Level::Warning,
-            span: of_item(assembly, one.item),
+            span: of_item(assembly, it.item),
             message,
             other: None,
         }
@@ -99,12 +99,15 @@ fn beyond(assembly: &Assembly) -> impl Iterator<Item = Note> + '_ {
 
 /// Numbers that instructions have no room for.
 fn ranges(assembly: &Assembly) -> impl Iterator<Item = Note> + '_ {
-    assembly.listing.ranges.iter().map(|one| Note {
+    assembly.listing.ranges.iter().map(|range| Note {
         item: String::new(),
         code: "operand-range",
         level: Level::Error,
-        span: one.span,
-        message: format!("{} does not fit: this operand is {}", one.number, one.field),
+        span: range.span,
+        message: format!(
+            "{} does not fit: this operand is {}",
+            range.number, range.field
+        ),
         other: None,
     })
 }
@@ -123,8 +126,8 @@ fn stops(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
         let before = statements[..first as usize].iter().rev();
         let stop = before
             .take(8)
-            .find(|one| one.kind == StatementKind::Stop)
-            .map_or_else(|| of_item(assembly, group.items.start), |one| one.span);
+            .find(|it| it.kind == StatementKind::Stop)
+            .map_or_else(|| of_item(assembly, group.items.start), |it| it.span);
         Note {
             item: String::new(),
             code: "needless-stop",

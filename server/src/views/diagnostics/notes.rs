@@ -17,29 +17,29 @@ const NAMES: usize = 3;
 const LIMIT: &str = "limit";
 
 pub(super) fn fold(shown: &mut Vec<Diagnostic>) {
-    shown.sort_by_key(|one| one.span);
+    shown.sort_by_key(|it| it.span);
     let mut firsts: FxHashMap<(&'static str, String), usize> = FxHashMap::default();
     let mut others: Vec<(usize, String)> = Vec::new();
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(shown.len());
-    for one in shown.drain(..) {
-        let Some((shape, name)) = shape_of(&one) else {
-            kept.push(one);
+    for each in shown.drain(..) {
+        let Some((shape, name)) = shape_of(&each) else {
+            kept.push(each);
             continue;
         };
-        match firsts.get(&(one.code, shape.clone())) {
+        match firsts.get(&(each.code, shape.clone())) {
             Some(&first) => others.push((first, name)),
             None => {
-                firsts.insert((one.code, shape), kept.len());
-                kept.push(one);
+                firsts.insert((each.code, shape), kept.len());
+                kept.push(each);
             }
         }
     }
     others.sort_by_key(|other| other.0);
     for group in others.chunk_by(|a, b| a.0 == b.0) {
-        let one = &mut kept[group[0].0];
-        let told = &mut one.message;
-        if one.code == LIMIT {
-            told.push_str(&format!(" (and {} more of `{}`)", group.len(), one.item));
+        let found = &mut kept[group[0].0];
+        let told = &mut found.message;
+        if found.code == LIMIT {
+            told.push_str(&format!(" (and {} more of `{}`)", group.len(), found.item));
             continue;
         }
         let mut names: Vec<&str> = Vec::new();
@@ -63,14 +63,17 @@ pub(super) fn fold(shown: &mut Vec<Diagnostic>) {
 
 /// Returns the text of a note besides names, and the name that it begins with; `None`: it is reported by
 /// itself.
-fn shape_of(one: &Diagnostic) -> Option<(String, String)> {
-    match one.code {
-        LIMIT if !one.item.is_empty() => return Some((one.item.clone(), String::new())),
+fn shape_of(diagnostic: &Diagnostic) -> Option<(String, String)> {
+    match diagnostic.code {
+        LIMIT if !diagnostic.item.is_empty() => {
+            return Some((diagnostic.item.clone(), String::new()));
+        }
         "unsupported-construct" => {}
-        "assumption" if one.message.starts_with('`') || one.message.starts_with("a call") => {}
+        "assumption"
+            if diagnostic.message.starts_with('`') || diagnostic.message.starts_with("a call") => {}
         _ => return None,
     }
-    let mut parts = one.message.split('`');
+    let mut parts = diagnostic.message.split('`');
     let mut shape = parts.next()?.to_string();
     let mut name = String::new();
     while let (Some(quoted), Some(rest)) = (parts.next(), parts.next()) {
@@ -115,7 +118,7 @@ mod tests {
             note(12, "assumption", "facts are given for `T` = `2`"),
         ];
         fold(&mut shown);
-        let told: Vec<&str> = shown.iter().map(|one| one.message.as_str()).collect();
+        let told: Vec<&str> = shown.iter().map(|it| it.message.as_str()).collect();
         let expected = [
             "`a` is not declared here (also `b`, `d`, `e` and 1 more)",
             "facts are given for `T` = `1`",
@@ -146,7 +149,7 @@ mod tests {
             limit(6, "g"),
         ];
         fold(&mut shown);
-        let told: Vec<&str> = shown.iter().map(|one| one.message.as_str()).collect();
+        let told: Vec<&str> = shown.iter().map(|it| it.message.as_str()).collect();
         assert_eq!(
             told,
             [

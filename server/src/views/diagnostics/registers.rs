@@ -18,8 +18,8 @@ const NAMED: usize = 4;
 pub(super) fn findings(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Diagnostic> {
     let mut out: Vec<Diagnostic> = Vec::new();
     let words = Words { db, file, item };
-    for one in of_item(db, file, item) {
-        let told = words.diagnostic(&one);
+    for each in of_item(db, file, item) {
+        let told = words.diagnostic(&each);
         let same = |known: &Diagnostic| known.code == told.code && known.span == told.span;
         if !out.iter().any(same) {
             out.push(told);
@@ -45,8 +45,8 @@ impl Words<'_> {
     }
 
     /// The name of a variable, or of a temporary the place of its expression.
-    fn name(&self, one: &LiveRow) -> String {
-        match (&one.name, one.defined) {
+    fn name(&self, row: &LiveRow) -> String {
+        match (&row.name, row.defined) {
             (Some(name), _) => format!("`{name}`"),
             (None, Some(span)) => format!("an expression of line {}", self.line(span)),
             (None, None) => "a temporary".to_owned(),
@@ -55,7 +55,7 @@ impl Words<'_> {
 
     /// `a`, `b` and 3 more
     fn listed(&self, all: &[LiveRow]) -> String {
-        let each = all.iter().take(NAMED).map(|one| self.name(one));
+        let each = all.iter().take(NAMED).map(|it| self.name(it));
         let mut text = each.collect::<Vec<_>>().join(", ");
         if all.len() > NAMED {
             text += &format!(" and {} more", all.len() - NAMED);
@@ -66,7 +66,7 @@ impl Words<'_> {
     /// The same findings, each with its subject.
     fn names(&self, all: &[LiveRow], of: impl Fn(&LiveRow) -> String) -> String {
         let each = all.iter().take(NAMED);
-        let each = each.map(|one| format!("{} ({})", self.name(one), of(one)));
+        let each = each.map(|it| format!("{} ({})", self.name(it), of(it)));
         let mut text = each.collect::<Vec<_>>().join(", ");
         if all.len() > NAMED {
             text += &format!(" and {} more", all.len() - NAMED);
@@ -74,11 +74,11 @@ impl Words<'_> {
         text
     }
 
-    fn diagnostic(&self, one: &RegisterFinding) -> Diagnostic {
-        let (code, level, message) = self.told(one);
+    fn diagnostic(&self, it: &RegisterFinding) -> Diagnostic {
+        let (code, level, message) = self.told(it);
         let source = program::text(self.file.source(self.db));
-        let span = first_line(source, self.absolute(one.place));
-        let spoken = one.variables.iter().take(NAMED).filter_map(|variable| {
+        let span = first_line(source, self.absolute(it.place));
+        let spoken = it.variables.iter().take(NAMED).filter_map(|variable| {
             let span = first_line(source, self.absolute(variable.defined?));
             Some(Related {
                 file: self.file,
@@ -98,14 +98,14 @@ impl Words<'_> {
         }
     }
 
-    fn told(&self, one: &RegisterFinding) -> (Code, Level, String) {
-        let kernel = &one.kernel;
+    fn told(&self, finding: &RegisterFinding) -> (Code, Level, String) {
+        let kernel = &finding.kernel;
         // Measured by an assembler, or estimated.
         let level = |known: &Registers| match known.figure {
             Some(_) => Level::Warning,
             None => Level::Information,
         };
-        match &one.reason {
+        match &finding.reason {
             RegisterReason::Spill {
                 known,
                 budget,
@@ -125,9 +125,9 @@ impl Words<'_> {
                         budgeted(known.count, budget)
                     ),
                 };
-                if !one.variables.is_empty() {
+                if !finding.variables.is_empty() {
                     let more = if *enough { "" } else { " not enough:" };
-                    let names = self.names(&one.variables, |one| remedy(one.remedy));
+                    let names = self.names(&finding.variables, |it| remedy(it.remedy));
                     message += &format!("; cheapest to be without at the peak,{more} {names}");
                 }
                 (Code::LaunchBoundsSpill, level(known), message)
@@ -158,9 +158,9 @@ impl Words<'_> {
                     label(known),
                     percent(known),
                 );
-                let sizes = |one: &LiveRow| one.registers.to_string();
-                if !one.variables.is_empty() {
-                    message += &format!("; largest: {}", self.names(&one.variables, sizes));
+                let sizes = |row: &LiveRow| row.registers.to_string();
+                if !finding.variables.is_empty() {
+                    message += &format!("; largest: {}", self.names(&finding.variables, sizes));
                 }
                 (Code::PressurePeak, Level::Information, message)
             }
@@ -175,7 +175,7 @@ impl Words<'_> {
                 };
                 let message = format!(
                     "{} in registers where most are live, of `{kernel}`, which {over} its budget of {} ({}): one operation or one load gives each again where it is read, {freed} registers fewer at the peak",
-                    match one.variables.as_slice() {
+                    match finding.variables.as_slice() {
                         [only] => format!("{} waits", self.name(only)),
                         several => format!("{} wait", self.listed(several)),
                     },
@@ -206,7 +206,7 @@ impl Words<'_> {
                         ),
                         None => format!("about {} are needed, estimate", known.needed),
                     },
-                    self.listed(&one.variables),
+                    self.listed(&finding.variables),
                 );
                 (Code::SpillInLoop, level(known), message)
             }

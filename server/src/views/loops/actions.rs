@@ -57,7 +57,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             };
             // Of a function without code nothing is offered.
             let found = db::item_loops(db, item).as_ref();
-            let rows = match found.is_some_and(|one| one.has_code()) {
+            let rows = match found.is_some_and(|it| it.has_code()) {
                 true => rows_of_item(db, file, item),
                 false => Vec::new(),
             };
@@ -154,8 +154,8 @@ impl At<'_> {
 
     fn asked(&self) -> Option<Asked> {
         let function = self.module()?.functions.first()?;
-        let own = |one: &&ir::SourceLoop| {
-            one.loc.site == Site(0) && is_head(self.statement, one.loc.span.start)
+        let own = |source_loop: &&ir::SourceLoop| {
+            source_loop.loc.site == Site(0) && is_head(self.statement, source_loop.loc.span.start)
         };
         Asked::of(function.loops.iter().find(own)?.pipeline.as_ref()?)
     }
@@ -164,15 +164,15 @@ impl At<'_> {
     fn with_word(&self, asked: Option<Asked>) -> Option<LoopReport> {
         let mut module = self.module()?.clone();
         let function = module.functions.first_mut()?;
-        for one in &mut function.loops {
-            if one.loc.site == Site(0) && is_head(self.statement, one.loc.span.start) {
-                one.pipeline = asked.map(|asked| asked.word().into());
+        for each in &mut function.loops {
+            if each.loc.site == Site(0) && is_head(self.statement, each.loc.span.start) {
+                each.pipeline = asked.map(|asked| asked.word().into());
             }
         }
         let reports = loops_of(self.db, self.file, &module)?;
-        reports
-            .into_iter()
-            .find(|one| one.head.site == Site(0) && is_head(self.statement, one.head.span.start))
+        reports.into_iter().find(|report| {
+            report.head.site == Site(0) && is_head(self.statement, report.head.span.start)
+        })
     }
 
     fn pipelining(&self, row: &Row) -> Vec<Action> {
@@ -356,7 +356,7 @@ impl At<'_> {
         let mut inner = false;
         if let Some(body) = body_of(self.statement) {
             inner = loops::loop_at(self.function, body.span.start)
-                .is_none_or(|one| one.span == self.statement.span);
+                .is_none_or(|it| it.span == self.statement.span);
         }
         let code = db::machine_code(self.db, self.item).as_ref()?;
         let reason = match &code.code {
@@ -402,7 +402,7 @@ impl At<'_> {
         let names: Vec<String> = found
             .parameters
             .iter()
-            .map(|one| format!("`{one}`"))
+            .map(|parameter| format!("`{parameter}`"))
             .collect();
         let title = format!("Add `restrict` to {}", names.join(" and "));
         let judged = self.judged(&found.edits, Some(&found.parameters));
@@ -581,11 +581,14 @@ impl At<'_> {
         let before = db::lowered(self.db, self.item);
         // Loops keep their order.
         let heads = |module: &Module| {
-            let loops = module.functions.first().map(|one| one.loops.as_slice());
+            let loops = module
+                .functions
+                .first()
+                .map(|function| function.loops.as_slice());
             let mut heads: Vec<Loc> = loops
                 .unwrap_or_default()
                 .iter()
-                .map(|one| one.loc)
+                .map(|it| it.loc)
                 .filter(|loc| loc.site == Site(0))
                 .collect();
             heads.sort_by_key(|loc| loc.span);

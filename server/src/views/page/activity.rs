@@ -36,10 +36,10 @@ fn sites<'f>(function: &Function, facts: &'f FunctionFacts) -> Vec<Site<'f>> {
     let mut sites: Vec<Site<'f>> = Vec::new();
     let flow = ControlFlow::new(function);
     let forest = LoopForest::new(&flow);
-    let divergent = |one: &&LoopFact| one.trip > Class::Uniform && one.loc != Loc::NONE;
-    for one in facts.loops.iter().filter(divergent) {
+    let divergent = |fact: &&LoopFact| fact.trip > Class::Uniform && fact.loc != Loc::NONE;
+    for each in facts.loops.iter().filter(divergent) {
         // The blocks whose branches decide whether a lane goes on.
-        let Some((id, _)) = forest.loops.iter().find(|(_, l)| l.header == one.header) else {
+        let Some((id, _)) = forest.loops.iter().find(|(_, l)| l.header == each.header) else {
             continue;
         };
         let inside = |to: Block| forest.contains(id, to);
@@ -53,23 +53,23 @@ fn sites<'f>(function: &Function, facts: &'f FunctionFacts) -> Vec<Site<'f>> {
         });
         let mut exits: Vec<(Block, Vec<char>)> = exits.collect();
         // The head first, where it decides: its rows are iterations.
-        exits.sort_by_key(|(block, _)| (*block != one.header, flow.position[*block]));
+        exits.sort_by_key(|(block, _)| (*block != each.header, flow.position[*block]));
         exits.truncate(1);
         push(
             &mut sites,
-            one.loc,
+            each.loc,
             "loop",
-            text::loop_long(one),
+            text::loop_long(each),
             exits,
             None,
         );
     }
-    for one in &facts.branches {
-        let told = matches!(one.kind, BranchKind::Loop | BranchKind::Implied);
-        if one.class == Class::Uniform || told || one.loc == Loc::NONE {
+    for branch in &facts.branches {
+        let told = matches!(branch.kind, BranchKind::Loop | BranchKind::Implied);
+        if branch.class == Class::Uniform || told || branch.loc == Loc::NONE {
             continue;
         }
-        let (kind, ways) = match &function.blocks[one.block].terminator {
+        let (kind, ways) = match &function.blocks[branch.block].terminator {
             Terminator::Switch { cases, .. } => {
                 let letters = ('1'..='9').chain('a'..='z').chain(std::iter::repeat('+'));
                 let ways: Vec<char> = letters.take(cases.len() + 1).collect();
@@ -77,14 +77,14 @@ fn sites<'f>(function: &Function, facts: &'f FunctionFacts) -> Vec<Site<'f>> {
             }
             _ => ("branch", vec!['1', '0']),
         };
-        let text = text::branch_note(one);
+        let text = text::branch_note(branch);
         push(
             &mut sites,
-            one.loc,
+            branch.loc,
             kind,
             text,
-            vec![(one.block, ways)],
-            Some(one),
+            vec![(branch.block, ways)],
+            Some(branch),
         );
     }
     sites

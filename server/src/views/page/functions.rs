@@ -105,7 +105,7 @@ impl Context<'_> {
             figures: found.map_or_else(Vec::new, figures),
             assumptions: assumed.clone(),
             problems: (row.problems.into_iter())
-                .filter(|one| !assumed.iter().any(|text| one.message.contains(text)))
+                .filter(|it| !assumed.iter().any(|text| it.message.contains(text)))
                 .collect(),
             costs: row
                 .costs
@@ -224,12 +224,12 @@ impl Context<'_> {
         let more = lines.len().saturating_sub(MOST_LINES);
         lines.truncate(MOST_LINES);
         lines.sort_unstable();
-        let variables = row.variables.iter().take(MOST_VARIABLES).map(|one| {
+        let variables = row.variables.iter().take(MOST_VARIABLES).map(|variable| {
             (
-                one.name.clone(),
-                one.registers,
-                class_name(one.class),
-                words::remedy(one.remedy),
+                variable.name.clone(),
+                variable.registers,
+                class_name(variable.class),
+                words::remedy(variable.remedy),
             )
         });
         let machine = db::machine(self.db, program::settings(self.db, self.file));

@@ -163,8 +163,10 @@ pub fn data(
     let (lines, more) = source::lines(db, file);
     notes.extend(more);
     let findings = findings(db, file, only.map(|_| functions.as_slice()), &mut notes);
-    let assumes = functions.iter().any(|one| !one.assumptions.is_empty());
-    let codes = findings.iter().map(|one| one.code.as_str());
+    let assumes = functions
+        .iter()
+        .any(|function| !function.assumptions.is_empty());
+    let codes = findings.iter().map(|finding| finding.code.as_str());
     let codes = codes.chain(assumes.then_some(ASSUMPTION));
     let explained: BTreeMap<String, String> = codes
         .filter_map(|code| Some((code.to_owned(), crate::explain::page(code)?)))
@@ -252,13 +254,13 @@ fn findings(
     let inside = |line: u32| {
         within.is_none_or(|all| {
             all.iter()
-                .any(|one| (one.first_line..=one.last_line).contains(&line))
+                .any(|it| (it.first_line..=it.last_line).contains(&line))
         })
     };
     let mut out: Vec<FindingRow> = Vec::new();
-    for one in diagnostics::diagnostics(db, file) {
-        let row = report::diagnostic_row(db, file, &one);
-        let (end_line, end_column) = line_column(source, index, one.span.end);
+    for diagnostic in diagnostics::diagnostics(db, file) {
+        let row = report::diagnostic_row(db, file, &diagnostic);
+        let (end_line, end_column) = line_column(source, index, diagnostic.span.end);
         let related = row.related.into_iter().map(|mut related| {
             let short = |path: String| path.rsplit(['/', '\\']).next().unwrap_or(&path).to_owned();
             related.file = related.file.map(short);
@@ -268,7 +270,7 @@ fn findings(
         if inside(row.line) && row.code != ASSUMPTION {
             out.push(FindingRow {
                 code: row.code,
-                level: level_name(one.level),
+                level: level_name(diagnostic.level),
                 line: row.line,
                 column: row.column,
                 end_line,
@@ -310,7 +312,7 @@ fn nothing(db: &dyn Db, file: File, functions: &[FunctionPage]) -> Option<String
             ),
         });
     }
-    let entries = language == Language::C || functions.iter().any(|one| one.entry);
+    let entries = language == Language::C || functions.iter().any(|function| function.entry);
     (!entries).then(|| {
         "The file has no kernel and no shader stage: its functions are called from elsewhere, and nothing here runs. \
          `--entry NAME=STAGE` makes a function an entry point."

@@ -19,8 +19,11 @@ const NO_ADDRESSES: &str = "Nothing ran, and the distance between lanes is not a
 
 /// An observer of the accesses and branches in the pictures of a function.
 pub(super) fn watch(function: &Function, facts: &FunctionFacts) -> Watch {
-    let accesses = facts.accesses.iter().filter(|one| is_shown(one.space));
-    let accesses = accesses.map(|one| (one.inst, (one.bytes, one.space)));
+    let accesses = facts
+        .accesses
+        .iter()
+        .filter(|access| is_shown(access.space));
+    let accesses = accesses.map(|access| (access.inst, (access.bytes, access.space)));
     Watch::new(
         function,
         activity::watched(function, facts),
@@ -43,7 +46,11 @@ pub(super) fn accesses(
 ) -> (Vec<AccessRow>, usize) {
     let runs: Option<&FxHashMap<Inst, AccessRun>> = watch.map(|watch| &watch.at_accesses);
     let mut found: BTreeMap<(bool, String, u32, u32, &'static str), AccessRow> = BTreeMap::new();
-    for access in facts.accesses.iter().filter(|one| is_shown(one.space)) {
+    for access in facts
+        .accesses
+        .iter()
+        .filter(|access| is_shown(access.space))
+    {
         let Some((file, line, column)) = places.anywhere(function, access.loc) else {
             continue;
         };
@@ -65,7 +72,7 @@ pub(super) fn accesses(
             let picture = row.picture.as_ref();
             (
                 row.wasteful,
-                picture.map_or(0, |one| one.count),
+                picture.map_or(0, |it| it.count),
                 picture.is_some(),
             )
         };
@@ -79,7 +86,7 @@ pub(super) fn accesses(
     let mut rows: Vec<AccessRow> = found.into_values().collect();
     // A pointer into whatever a caller has is not told of where nobody ran it.
     rows.retain(|row| {
-        row.space != "generic" || row.picture.as_ref().is_some_and(|one| one.from == "run")
+        row.space != "generic" || row.picture.as_ref().is_some_and(|it| it.from == "run")
     });
     let more = rows.len().saturating_sub(most);
     if more > 0 {
@@ -102,7 +109,7 @@ fn access_row(access: &AccessFact, run: Option<&AccessRun>, warp_size: u32) -> A
     };
     let measured = picture
         .as_ref()
-        .is_some_and(|one| one.from == "run" && one.count > one.ideal + (one.ideal / 2).max(1));
+        .is_some_and(|it| it.from == "run" && it.count > it.ideal + (it.ideal / 2).max(1));
     AccessRow {
         file: None,
         line: 0,

@@ -75,7 +75,7 @@ pub(super) fn run(
             let block = block(function, facts);
             for number in [COUNT, FEWER] {
                 let template = of_template(module, block.clone(), number);
-                attempts.extend(template.map(|one| Chosen::Template(one, number)));
+                attempts.extend(template.map(|it| Chosen::Template(it, number)));
             }
             let mut seeded = Description::default();
             seeded.launch.block = block;
@@ -124,7 +124,7 @@ fn block(function: &Function, facts: &FunctionFacts) -> Option<Vec<u32>> {
     let options = &facts.options;
     let known = [options.block, options.assumed_block]
         .into_iter()
-        .find(|one| one[0].is_some());
+        .find(|it| it[0].is_some());
     if let Some(known) = known {
         return Some(known.iter().map(|size| size.unwrap_or(1).max(1)).collect());
     }
@@ -151,7 +151,7 @@ fn of_template(module: &Module, block: Option<Vec<u32>>, number: i64) -> Option<
         match value {
             Number::Int(COUNT) => *value = Number::Int(number),
             Number::List(all) => {
-                let counts = all.iter_mut().filter(|one| **one == COUNT as f64);
+                let counts = all.iter_mut().filter(|it| **it == COUNT as f64);
                 counts.for_each(|count| *count = number as f64);
             }
             _ => {}
@@ -253,7 +253,7 @@ fn named(description: &Description) -> Vec<String> {
         let list: Vec<String> = number.list().iter().map(ToString::to_string).collect();
         match list.as_slice() {
             [single] => single.clone(),
-            [first, ..] if list.len() > 4 && list.iter().all(|one| one == first) => {
+            [first, ..] if list.len() > 4 && list.iter().all(|it| it == first) => {
                 format!("{} × {first}", list.len())
             }
             _ => format!("({})", list.join(", ")),

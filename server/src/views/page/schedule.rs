@@ -113,7 +113,7 @@ fn loop_row(
     let units = report
         .res_mii
         .iter()
-        .map(|one| (one.unit, one.wanted, one.units, one.cycles));
+        .map(|it| (it.unit, it.wanted, it.units, it.cycles));
     let reasons = row.reasons.iter().map(|said| {
         let lines: Vec<u32> = said.places.iter().map(|&span| line_of(span)).collect();
         (said.text.clone(), lines)
@@ -263,7 +263,7 @@ fn schedule(mut operations: Vec<OperationRow>, row: &Row, places: &Places<'_>) -
     let most = |kind: &str| {
         let of_cycle = |cycle: u32| {
             (operations.iter())
-                .filter(|one| one.cycle == cycle && one.slot == kind)
+                .filter(|it| it.cycle == cycle && it.slot == kind)
                 .count() as u32
         };
         (0..interval).map(of_cycle).max().unwrap_or(0)

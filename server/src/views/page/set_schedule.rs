@@ -32,7 +32,10 @@ pub(super) fn loops(
     });
     let rows = rows.collect();
     let refused = match &made.code {
-        Err(reasons) => reasons.iter().map(|one| one.reason.to_string()).collect(),
+        Err(reasons) => reasons
+            .iter()
+            .map(|reason| reason.reason.to_string())
+            .collect(),
         Ok(_) => Vec::new(),
     };
     (rows, refused)
@@ -56,7 +59,14 @@ fn loop_row(
         (mnemonic, link.latency, link.distance, place.map(line_of))
     });
     let units = bounds.iter().flat_map(|bounds| &bounds.units);
-    let units = units.map(|one| (resource(one.resource), one.wanted, one.limit, one.sets()));
+    let units = units.map(|unit| {
+        (
+            resource(unit.resource),
+            unit.wanted,
+            unit.limit,
+            unit.sets(),
+        )
+    });
     let reasons = row.reasons.iter().zip(&row.remedies).map(|(said, remedy)| {
         let advice = remedy.map(|remedy| format!("; {}", set_loops::advice(remedy)));
         let lines = said.places.iter().map(|&span| line_of(span)).collect();
@@ -143,7 +153,7 @@ fn schedule(
     });
     // The other iterations of the kernel differ in the names of registers.
     let operations: Vec<OperationRow> = operations
-        .filter(|one| one.cycle < report.interval)
+        .filter(|operation| operation.cycle < report.interval)
         .collect();
     (!operations.is_empty()).then(|| ScheduleRow {
         interval: report.interval,

@@ -288,9 +288,9 @@ impl Teller<'_> {
             let fact = plain(class_name(branch.class), text);
             self.tell(start + branch.loc.span.start, fact);
         }
-        for one in &part.rows.loops {
-            let fact = plain(class_name(one.trip), text::loop_long(one));
-            self.tell(start + one.loc.span.start, fact);
+        for each in &part.rows.loops {
+            let fact = plain(class_name(each.trip), text::loop_long(each));
+            self.tell(start + each.loc.span.start, fact);
         }
     }
 
@@ -309,14 +309,14 @@ impl Teller<'_> {
     fn costs(&mut self, start: u32, found: &Costs) {
         let cost = &found.cost;
         let all = cost.total.cycles.max(1.0);
-        for (line, one) in by_line(cost, self.index, start) {
-            let share = 100.0 * one.total.cycles / all;
+        for (line, each) in by_line(cost, self.index, start) {
+            let share = 100.0 * each.total.cycles / all;
             let offset = self.index.line_start(line);
             if let Some(row) = self.rows.get_mut(line as usize)
                 && share >= 0.5
             {
                 row.share = Some((share * 10.0).round() / 10.0);
-                let (label, unit) = (costs::line_label(&one), one.total.limit().0.name());
+                let (label, unit) = (costs::line_label(&each), each.total.limit().0.name());
                 let text = format!(
                     "{label}, {share:.0} % of the function, limited by {unit} *(estimate, {})*",
                     cost.machine

@@ -17,7 +17,7 @@ pub(super) fn values(db: &dyn Db, file: File, item: Item<'_>, name: &str) -> Opt
     let FileProfile::Read(_, _, profile) = zeros::file_profile(db, file) else {
         return None;
     };
-    let same = |one: &&StoredItem| one.name == name && one.ordinal == item.ordinal(db);
+    let same = |it: &&StoredItem| it.name == name && it.ordinal == item.ordinal(db);
     let stored = profile.items.iter().find(same)?;
     let interesting = |value: &&StoredValue| {
         !value.name.is_empty()

@@ -124,35 +124,35 @@ pub(super) fn cost_rows(
         loops: cost
             .loops
             .iter()
-            .map(|one| {
-                let (line, column) = place(one.span);
+            .map(|it| {
+                let (line, column) = place(it.span);
                 LoopCostRow {
                     line,
                     column,
-                    entries: rounded(one.entered),
-                    iterations: rounded(one.iterations),
-                    iterations_from: match one.from {
+                    entries: rounded(it.entered),
+                    iterations: rounded(it.iterations),
+                    iterations_from: match it.from {
                         Origin::Constant => "constant",
                         Origin::Bound => "bound",
                         Origin::Profile => "profile",
                         Origin::Heuristic => "heuristic",
                     },
-                    iteration_cycles: rounded(one.iteration.cycles),
-                    cost: cost_row(&one.total),
+                    iteration_cycles: rounded(it.iteration.cycles),
+                    cost: cost_row(&it.total),
                 }
             })
             .collect(),
         calls: cost
             .calls
             .iter()
-            .map(|one| {
-                let (line, column) = place(one.span);
+            .map(|call| {
+                let (line, column) = place(call.span);
                 CallCostRow {
                     line,
                     column,
-                    callee: one.callee.to_string(),
-                    times: rounded(one.times),
-                    cost: cost_row(&one.total),
+                    callee: call.callee.to_string(),
+                    times: rounded(call.times),
+                    cost: cost_row(&call.total),
                 }
             })
             .collect(),

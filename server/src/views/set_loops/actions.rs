@@ -123,8 +123,11 @@ fn after(
     let text = edited(source.text, edits).ok_or("the edits overlap")?;
     let rewritten = program::rewritten(db, item, &text).ok_or_else(gone)?;
     let heads = |module: &Module| {
-        let loops = module.functions.first().map(|one| one.loops.as_slice());
-        let own = loops.unwrap_or_default().iter().map(|one| one.loc);
+        let loops = module
+            .functions
+            .first()
+            .map(|function| function.loops.as_slice());
+        let own = loops.unwrap_or_default().iter().map(|it| it.loc);
         let mut heads: Vec<Loc> = own.filter(|loc| loc.site == Site(0)).collect();
         heads.sort_by_key(|loc| loc.span);
         heads
@@ -145,6 +148,6 @@ fn after(
 }
 
 /// Returns true if the first loop takes more cycles an iteration. Sets, and the iterations that they do.
-fn rate_is_above(one: (u32, u32), other: (u32, u32)) -> bool {
-    u64::from(one.0) * u64::from(other.1) > u64::from(other.0) * u64::from(one.1)
+fn rate_is_above(left: (u32, u32), right: (u32, u32)) -> bool {
+    u64::from(left.0) * u64::from(right.1) > u64::from(right.0) * u64::from(left.1)
 }

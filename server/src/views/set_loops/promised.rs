@@ -7,7 +7,7 @@ use crate::program::item_at;
 use codegen::target::sc140::promised::Proposal;
 use smol_str::SmolStr;
 
-/// What promises would bring a loop, and which: `1.5 cycles an iteration instead of 2, if these hold: ..`.
+/// The gain of promises for a loop, and which they are: `1.5 cycles an iteration instead of 2, if these hold: ..`.
 pub fn sentence(db: &dyn Db, file: File, row: &Row) -> Option<String> {
     let own = promised_loop(db, file, row)?;
     Some(format!(

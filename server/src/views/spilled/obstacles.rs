@@ -23,7 +23,7 @@ pub struct Kept {
     pub why: Why,
 }
 
-/// What keeps registers from a value.
+/// The obstacles between registers and a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Why {
     /// They hold other values; `throughout`: at each point at which the value waits.
@@ -59,7 +59,7 @@ pub struct HeldValue {
     pub passes: bool,
 }
 
-/// What keeps the registers from the value of a row, those of one kind together.
+/// The obstacles between the registers and the value of a row, those of one kind together.
 pub(super) fn of(row: &SpillRow, place: &dyn Fn(&ItemPlaced) -> Option<Span>) -> Vec<Kept> {
     let mut out: Vec<Kept> = Vec::new();
     for (found, (at, holders)) in row.value.obstacles.iter().zip(&row.obstacles) {

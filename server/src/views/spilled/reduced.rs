@@ -89,7 +89,7 @@ fn of_item(db: &dyn Db, file: File, item: Item<'_>) -> Option<SpillChange> {
     })
 }
 
-/// What differs, in words.
+/// The difference in words.
 fn difference(before: Spending, after: Spending) -> String {
     let counts = [
         (f64::from(before.loads), f64::from(after.loads), "loads"),

@@ -67,21 +67,21 @@ impl<T: Target> Checker<'_, T> {
 
     fn is_counterpart(&self, given: &Operation<T>, now: &Operation<T>) -> bool {
         let is_new = |register: Virtual| register.0 >= self.virtuals;
-        let name = |one: Name<T>, other: Name<T>| match (one, other) {
-            (Name::Virtual(one), Name::Virtual(other)) => one == other || is_new(other),
-            (Name::Virtual(one), Name::Fixed(other)) => {
-                T::scratch(self.before.class(one)).contains(&other)
+        let name = |name: Name<T>, other: Name<T>| match (name, other) {
+            (Name::Virtual(found), Name::Virtual(other)) => found == other || is_new(other),
+            (Name::Virtual(name), Name::Fixed(other)) => {
+                T::scratch(self.before.class(name)).contains(&other)
             }
-            (one, other) => one == other,
+            (left, right) => left == right,
         };
-        let operand = |(one, other): (&Operand<T>, &Operand<T>)| match (one, other) {
-            (Operand::Register(one), Operand::Register(other))
-            | (Operand::Address(one), Operand::Address(other)) => name(*one, *other),
-            (one, other) => one == other,
+        let operand = |(left, right): (&Operand<T>, &Operand<T>)| match (left, right) {
+            (Operand::Register(found), Operand::Register(other))
+            | (Operand::Address(found), Operand::Address(other)) => name(*found, *other),
+            (left, right) => left == right,
         };
         let predicate = match (given.predicate, now.predicate) {
-            (Some(one), Some(other)) => one == other || is_new(other),
-            (one, other) => one == other,
+            (Some(left), Some(right)) => left == right || is_new(right),
+            (left, right) => left == right,
         };
         predicate
             && given.mnemonic == now.mnemonic

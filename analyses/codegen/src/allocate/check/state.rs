@@ -36,8 +36,8 @@ pub(super) struct Entry {
     pub(super) written: Vec<u64>,
 }
 
-pub(super) fn has(set: &[u64], one: u32) -> bool {
-    set[one as usize / 64] >> (one % 64) & 1 != 0
+pub(super) fn has(set: &[u64], item: u32) -> bool {
+    set[item as usize / 64] >> (item % 64) & 1 != 0
 }
 
 impl Entry {
@@ -54,29 +54,29 @@ impl Entry {
             other.held.iter().copied().peekable(),
         );
         loop {
-            let key = |one: Option<&(u32, u32, u32)>| one.map(|one| (one.0, one.1));
+            let key = |it: Option<&(u32, u32, u32)>| it.map(|it| (it.0, it.1));
             let only_left = match (key(left.peek()), key(right.peek())) {
                 (None, None) => break,
-                (Some(one), Some(two)) if one == two => {
-                    let (one, two) = (left.next(), right.next());
-                    let Some(((location, value, guard), (.., second))) = one.zip(two) else {
+                (Some(found), Some(two)) if found == two => {
+                    let (found, two) = (left.next(), right.next());
+                    let Some(((location, value, guard), (.., second))) = found.zip(two) else {
                         break;
                     };
                     match (guard, second) {
-                        (one, two) if one == two => held.push((location, value, one)),
-                        (CERTAIN, one) | (one, CERTAIN) => held.push((location, value, one)),
+                        (found, two) if found == two => held.push((location, value, found)),
+                        (CERTAIN, found) | (found, CERTAIN) => held.push((location, value, found)),
                         _ => {}
                     }
                     continue;
                 }
-                (Some(one), Some(two)) => one < two,
-                (one, _) => one.is_some(),
+                (Some(found), Some(two)) => found < two,
+                (found, _) => found.is_some(),
             };
             let (side, absent) = match only_left {
                 true => (left.next(), other),
                 false => (right.next(), &*self),
             };
-            held.extend(side.filter(|one| absent.is_undefined(one.1, virtuals)));
+            held.extend(side.filter(|it| absent.is_undefined(it.1, virtuals)));
         }
         let mut written = self.written.clone();
         for (word, more) in written.iter_mut().zip(&other.written) {

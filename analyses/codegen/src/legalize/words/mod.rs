@@ -372,7 +372,7 @@ impl Splitter<'_, '_> {
         }
     }
 
-    /// What people know of values that are no more goes with them.
+    /// Forgets names and places of values that are no more.
     fn forget_gone(&mut self) {
         let gone = &self.gone;
         let is_gone = |value: &Value| gone.get(*value) == Some(&true);

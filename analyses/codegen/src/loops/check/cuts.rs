@@ -88,14 +88,14 @@ impl Relation<'_> {
                 .iter()
                 .filter_map(|value| Some((*value, *walk.values.get(value)?)))
                 .collect();
-            let terms: Vec<Term> = found.iter().map(|one| one.1).collect();
+            let terms: Vec<Term> = found.iter().map(|it| it.1).collect();
             let terms = known.resolved(&mut self.terms, &terms);
             let found = found.iter().zip(terms);
             values.extend(found.map(|((value, _), term)| (edited, *value, term)));
         }
         let terms = |edited: bool| -> Vec<Term> {
-            let own = values.iter().filter(|one| one.0 == edited);
-            own.map(|one| one.2).collect()
+            let own = values.iter().filter(|value| value.0 == edited);
+            own.map(|it| it.2).collect()
         };
         let seen = (terms(false), terms(true));
         let Some(&at) = self.by_blocks.get(&(before, after)) else {
@@ -107,24 +107,23 @@ impl Relation<'_> {
             return Arrival::Accepted(at, seen.0, seen.1);
         };
         let cut = &self.cuts[at];
-        let arriving: FxHashMap<(bool, Value), Term> =
-            values.iter().map(|one| ((one.0, one.1), one.2)).collect();
+        let arriving: FxHashMap<(bool, Value), Term> = values
+            .iter()
+            .map(|value| ((value.0, value.1), value.2))
+            .collect();
         // Classes as they would have to be: what was one, and is equal now.
         let mut parts: Vec<(usize, Option<Term>)> = Vec::new();
         let mut members = Vec::new();
         for member in &cut.members {
             let term = arriving.get(&(member.edited, member.value)).copied();
             let part = (member.class, term);
-            let class = parts
-                .iter()
-                .position(|one| *one == part)
-                .unwrap_or_else(|| {
-                    parts.push(part);
-                    parts.len() - 1
-                });
+            let class = parts.iter().position(|it| *it == part).unwrap_or_else(|| {
+                parts.push(part);
+                parts.len() - 1
+            });
             members.push(Member { class, ..*member });
         }
-        let split = |class: usize| parts.iter().filter(|one| one.0 == class).count() > 1;
+        let split = |class: usize| parts.iter().filter(|part| part.0 == class).count() > 1;
         if (0..cut.paired).any(split) {
             return Arrival::Apart;
         }
@@ -132,18 +131,18 @@ impl Relation<'_> {
             let own = cut.classes[class];
             !self.terms.is_rigid(own) || term == Some(own)
         };
-        let unknown = parts.iter().any(|one| one.1.is_none());
+        let unknown = parts.iter().any(|part| part.1.is_none());
         let holds = parts.iter().all(|&(class, term)| rigid(class, term));
-        let arrived = parts.iter().filter(|one| cut.natural.contains(&one.0));
-        let arrived: Vec<Term> = arrived.filter_map(|one| one.1).collect();
+        let arrived = parts.iter().filter(|part| cut.natural.contains(&part.0));
+        let arrived: Vec<Term> = arrived.filter_map(|it| it.1).collect();
         let positive = known.natural(&self.terms, &arrived);
         let natural: FxHashSet<usize> = cut
             .natural
             .iter()
             .copied()
             .filter(|&class| {
-                let mut own = parts.iter().filter(|one| one.0 == class);
-                own.all(|one| one.1.is_some_and(|term| positive.contains(&term)))
+                let mut own = parts.iter().filter(|part| part.0 == class);
+                own.all(|it| it.1.is_some_and(|term| positive.contains(&term)))
             })
             .collect();
         if !unknown && holds && parts.len() == cut.classes.len() && natural == cut.natural {
@@ -192,7 +191,7 @@ impl Relation<'_> {
             natural: FxHashSet::default(),
         };
         let mut classes: FxHashMap<Term, usize> = FxHashMap::default();
-        let arrived: Vec<Term> = values.iter().map(|one| one.2).collect();
+        let arrived: Vec<Term> = values.iter().map(|value| value.2).collect();
         let positive = known.natural(&self.terms, &arrived);
         for (at, &(edited, value, term)) in values.iter().enumerate() {
             let fresh = |relation: &mut Self, cut: &mut Cut| {

@@ -196,8 +196,8 @@ fn understood(before: &Side<'_>, after: &Side<'_>) -> Result<(), Violation> {
     }
     let problems = |side: &Side<'_>| -> Vec<String> {
         let own = side.item.problems.iter();
-        let lowered = side.lowered.iter().flat_map(|one| &one.problems);
-        own.chain(lowered).map(|one| one.message.clone()).collect()
+        let lowered = side.lowered.iter().flat_map(|it| &it.problems);
+        own.chain(lowered).map(|it| it.message.clone()).collect()
     };
     let known = problems(before);
     let new = problems(after);

@@ -79,7 +79,7 @@ impl<'t> Order<'t> {
         };
         let mut sorted: Vec<(Term, bool)> = conditions.iter().map(|(&c, &v)| (c, v)).collect();
         sorted.sort();
-        let compared = sorted.iter().map(|one| &one.0);
+        let compared = sorted.iter().map(|it| &it.0);
         for &term in asked.iter().chain(compared) {
             let node = terms.node(term);
             match node.form {

@@ -241,7 +241,7 @@ impl Walk {
                         let callee = shape.module.functions.get(*callee as usize);
                         (
                             Effect::Call,
-                            callee.map(|one| one.name.clone()).unwrap_or_default(),
+                            callee.map(|it| it.name.clone()).unwrap_or_default(),
                         )
                     }
                     Op::CallUnknown {

@@ -51,7 +51,10 @@ pub(super) fn check(
     }
     if promised != parameters.len() {
         let known = |name: &SmolStr| {
-            let mut all = old.parameters.iter().filter_map(|one| one.name.as_ref());
+            let mut all = old
+                .parameters
+                .iter()
+                .filter_map(|parameter| parameter.name.as_ref());
             all.any(|ident| ident.name == *name)
         };
         let missing = parameters.iter().find(|name| !known(name));
@@ -148,7 +151,7 @@ fn loads_are_fewer(old: &Function, new: &Function, moved: &dyn Fn(Span) -> Span)
             .map(|data| (place(data.loc), std::mem::discriminant(&data.op)))
             .map(|((site, span), kind)| (site, span, kind))
             .collect();
-        all.sort_by_key(|one| (one.0, one.1));
+        all.sort_by_key(|it| (it.0, it.1));
         all
     };
     let stays = |span: Span| span;
@@ -157,7 +160,7 @@ fn loads_are_fewer(old: &Function, new: &Function, moved: &dyn Fn(Span) -> Span)
         function
             .loops
             .iter()
-            .map(|one| (one.unroll, one.independent))
+            .map(|it| (it.unroll, it.independent))
             .collect::<Vec<_>>()
     };
     places(old, true, moved) == places(new, true, &stays)
@@ -219,8 +222,8 @@ fn placeless(function: &Function) -> Function {
     for binding in &mut out.bindings {
         binding.loc = Loc::NONE;
     }
-    for one in &mut out.loops {
-        one.loc = Loc::NONE;
+    for each in &mut out.loops {
+        each.loc = Loc::NONE;
     }
     out.name_span = Span::at(0);
     out.span = Span::at(0);

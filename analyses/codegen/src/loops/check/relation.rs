@@ -343,7 +343,7 @@ impl Relation<'_> {
     }
 
     fn effect(&self, old: &[Action], new: &[Action], at: usize) -> Violation {
-        let kind = |actions: &[Action]| actions.get(at).map_or(Effect::Nothing, |one| one.kind);
+        let kind = |actions: &[Action]| actions.get(at).map_or(Effect::Nothing, |it| it.kind);
         Violation::Effect {
             before: kind(old),
             after: kind(new),
@@ -436,7 +436,7 @@ impl Relation<'_> {
         let cut = &self.cuts[at];
         let says = |function: &ir::Function, header: Block| {
             let mut loops = function.loops.iter();
-            loops.any(|one| one.header == header && one.independent)
+            loops.any(|it| it.header == header && it.independent)
         };
         says(self.after.function, cut.after) && !says(self.before.function, cut.before)
     }

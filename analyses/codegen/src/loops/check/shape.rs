@@ -61,8 +61,8 @@ impl<'m> Shape<'m> {
             .iter()
             .filter(|block| headers.contains(block))
         {
-            let mut own = function.loops.iter().filter(|one| one.header == block);
-            let number = match own.any(|one| is_within(one.loc, edited)) {
+            let mut own = function.loops.iter().filter(|it| it.header == block);
+            let number = match own.any(|it| is_within(it.loc, edited)) {
                 true => Which::Edited,
                 false => Which::Other(others),
             };

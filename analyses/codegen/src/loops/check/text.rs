@@ -142,7 +142,7 @@ pub(super) fn comments(before: &str, edit: &Edit) -> Result<(), Violation> {
     };
     let mut kept = of(&edit.1);
     for comment in of(old) {
-        let Some(at) = kept.iter().position(|one| *one == comment) else {
+        let Some(at) = kept.iter().position(|it| *it == comment) else {
             return Err(Violation::Comment(comment));
         };
         kept.swap_remove(at);

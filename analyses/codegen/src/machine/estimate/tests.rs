@@ -18,8 +18,8 @@ fn of(text: &str, profiled: Option<&[Option<f64>]>) -> (Function, ItemCost) {
     let facts = facts::analyze(0, &module, &options);
     let known = profiled.map(|known| {
         let mut all = EntityVec::with_len(None, function.blocks.len());
-        for (at, one) in known.iter().enumerate() {
-            all[Block(at as u32)] = *one;
+        for (at, each) in known.iter().enumerate() {
+            all[Block(at as u32)] = *each;
         }
         all
     });

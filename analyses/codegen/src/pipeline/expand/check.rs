@@ -50,11 +50,11 @@ enum Shape<T: Counted> {
 struct Access<T: Counted> {
     term: Term,
     operation: Operation<T>,
-    /// Where it begins.
+    /// The address at which it begins.
     at: Option<(Root, i64)>,
 }
 
-/// What an address is a number of bytes behind.
+/// The base of an address: it is a number of bytes behind this.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Root {
     Term(Term),
@@ -65,7 +65,7 @@ enum Root {
 struct Symbols<'t, T: Counted> {
     terms: &'t mut FxHashMap<Shape<T>, Term>,
     registers: FxHashMap<Name<T>, Term>,
-    /// What registers hold where the loop is entered.
+    /// The contents of registers where the loop is entered.
     entered: &'t dyn Fn(Virtual) -> Offset,
     /// Terms that are others and a number of bytes.
     sums: FxHashMap<Term, (Root, i64)>,
@@ -83,7 +83,7 @@ impl<T: Counted> Symbols<'_, T> {
             None => self.term(Shape::Before(name)),
         }
     }
-    /// What a register holds, as a sum.
+    /// The content of a register as a sum.
     fn sum(&mut self, register: Virtual) -> (Root, i64) {
         let name = Name::Virtual(register);
         let known = self.registers.contains_key(&name);
@@ -184,28 +184,29 @@ impl<T: Counted> Symbols<'_, T> {
 }
 
 /// Returns true if two accesses keep their order.
-fn may_meet<T: Counted>(one: &Access<T>, other: &Access<T>) -> bool {
-    let bytes = |one: &Access<T>| {
-        let memory = one.operation.memory.as_ref();
+fn may_meet<T: Counted>(left: &Access<T>, right: &Access<T>) -> bool {
+    let bytes = |access: &Access<T>| {
+        let memory = access.operation.memory.as_ref();
         memory
             .filter(|memory| !memory.volatile)
             .map(|memory| i64::from(memory.bytes))
     };
-    if let (Some((root, first)), Some((with, second))) = (one.at, other.at)
-        && let (Some(bytes), Some(others)) = (bytes(one), bytes(other))
+    if let (Some((root, first)), Some((with, second))) = (left.at, right.at)
+        && let (Some(bytes), Some(others)) = (bytes(left), bytes(right))
         && root == with
         && (first + bytes <= second || second + others <= first)
     {
         return false;
     }
-    let (one, other) = (&one.operation, &other.operation);
-    let object = |one: &Operation<T>| match &one.memory {
+    let (first, other) = (&left.operation, &right.operation);
+    let object = |operation: &Operation<T>| match &operation.memory {
         Some(memory) => memory.object.clone(),
         None => Object::Unknown,
     };
-    let is_volatile = |one: &Operation<T>| one.memory.as_ref().is_some_and(|one| one.volatile);
-    (T::stores(one) || T::stores(other)) && !object(one).is_apart(&object(other))
-        || is_volatile(one) && is_volatile(other)
+    let is_volatile =
+        |operation: &Operation<T>| operation.memory.as_ref().is_some_and(|it| it.volatile);
+    (T::stores(first) || T::stores(other)) && !object(first).is_apart(&object(other))
+        || is_volatile(first) && is_volatile(other)
 }
 
 /// Checks the code of an expanded loop.
@@ -221,9 +222,10 @@ pub fn check<T: Counted>(
     let count = function.registers.len() as u32;
     let mut own: Vec<Virtual> = (0..count).map(Virtual).collect();
     // What nothing reads behind the loop need not be there.
-    let is_handed_on =
-        |one: &Virtual| !plan.whole || !plan.names.contains_key(one) || plan.leaves.contains(one);
-    own.retain(|one| !names.contains(one) && is_handed_on(one));
+    let is_handed_on = |register: &Virtual| {
+        !plan.whole || !plan.names.contains_key(register) || plan.leaves.contains(register)
+    };
+    own.retain(|it| !names.contains(it) && is_handed_on(it));
     let mut terms = FxHashMap::default();
     let entered = |register: Virtual| places::entered(function, plan.block, register);
     for passes in 1..=3 {
@@ -239,19 +241,19 @@ pub fn check<T: Counted>(
             code(&mut symbols);
             let held: Vec<Term> = own
                 .iter()
-                .map(|&one| symbols.held(Name::Virtual(one)))
+                .map(|&it| symbols.held(Name::Virtual(it)))
                 .collect();
             (held, symbols.accesses)
         };
         let (held, accesses) = symbols(&mut |symbols| {
             for _ in 0..iterations {
-                plan.body.iter().for_each(|one| symbols.execute(one));
+                plan.body.iter().for_each(|it| symbols.execute(it));
             }
         });
         // Of the code around the loop only copies belong to what it computes.
         let copies = |code: &[Operation<T>], symbols: &mut Symbols<'_, T>| {
-            for one in code {
-                if let Some((to, from)) = T::copied(one) {
+            for each in code {
+                if let Some((to, from)) = T::copied(each) {
                     let term = symbols.held(Name::Virtual(from));
                     symbols.registers.insert(Name::Virtual(to), term);
                 }
@@ -264,12 +266,12 @@ pub fn check<T: Counted>(
             }
             for _ in 0..passes {
                 let kernel = &pieces.kernel.operations;
-                let body = kernel.iter().filter(|one| one.branch().is_none());
-                body.for_each(|one| symbols.execute(one));
+                let body = kernel.iter().filter(|it| it.branch().is_none());
+                body.for_each(|it| symbols.execute(it));
             }
             let last = &pieces.epilogue.operations;
             let (body, behind) = last.split_at(pieces.finished.min(last.len()));
-            body.iter().for_each(|one| symbols.execute(one));
+            body.iter().for_each(|it| symbols.execute(it));
             copies(behind, symbols);
         });
         for ((&register, before), now) in own.iter().zip(&held).zip(&now) {

@@ -31,11 +31,7 @@ impl Cycles {
     }
 
     pub(super) fn of(&self, value: Value) -> Option<usize> {
-        self.of
-            .get(value)
-            .copied()
-            .flatten()
-            .map(|one| one as usize)
+        self.of.get(value).copied().flatten().map(|it| it as usize)
     }
     pub(super) fn members(&self, cycle: usize) -> &[Value] {
         &self.members[cycle]
@@ -92,14 +88,14 @@ impl Cycles {
                     low[above] = low[above].min(low[at]);
                 }
                 if low[at] == number[at] {
-                    let start = stack.iter().rposition(|&one| one == value).unwrap_or(0);
+                    let start = stack.iter().rposition(|&it| it == value).unwrap_or(0);
                     let part: Vec<Value> = stack.drain(start..).collect();
-                    for one in &part {
-                        open[one.0 as usize] = false;
+                    for each in &part {
+                        open[each.0 as usize] = false;
                     }
                     if part.len() > 1 || sources(value).contains(&value) {
-                        for &one in &part {
-                            self.of[one] = Some(self.members.len() as u32);
+                        for &each in &part {
+                            self.of[each] = Some(self.members.len() as u32);
                         }
                         self.members.push(part);
                     }

@@ -504,7 +504,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
         while let Some(value) = self.marks.dying.pop() {
             match function.values[value].def {
                 ValueDef::Result(inst, _) => {
-                    let idle = |&one: &Value| one == value || self.is_idle(one);
+                    let idle = |&it: &Value| it == value || self.is_idle(it);
                     if function.insts[inst].results.iter().all(idle) {
                         self.leave(inst);
                     }
@@ -671,7 +671,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
                 }
                 match (self.cycles.of(arg), self.cycles.of(param)) {
                     // The cycle is cut, and all of it may go.
-                    (Some(one), Some(other)) if one == other => self.leave_cycle(one),
+                    (Some(left), Some(right)) if left == right => self.leave_cycle(left),
                     _ => self.lose(arg, Some(param)),
                 }
             }

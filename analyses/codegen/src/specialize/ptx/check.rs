@@ -155,7 +155,7 @@ fn test(text: &str) -> Result<String, Violation> {
         let parts: Vec<&str> = item
             .iter()
             .map(String::as_str)
-            .filter(|one| *one != ",")
+            .filter(|it| *it != ",")
             .collect();
         match parts.as_slice() {
             ["{" | "}"] | [".reg", ..] => {}

@@ -94,7 +94,11 @@ impl<'a> Fast<'a> {
         let decided = fast.actions.clone();
         fast.prune()?;
         // The last change, and what is open there.
-        let Some(last) = fast.actions.iter().rposition(|one| *one != Action::Keep) else {
+        let Some(last) = fast
+            .actions
+            .iter()
+            .rposition(|action| *action != Action::Keep)
+        else {
             return Err(nothing());
         };
         let end = closed(document, start, start + last as u32 + 1, limit);
@@ -200,7 +204,7 @@ impl<'a> Fast<'a> {
             let Some(_) = instruction(self.document, statement) else {
                 continue;
             };
-            let read = node.writes.iter().any(|one| out[at].contains(one));
+            let read = node.writes.iter().any(|write| out[at].contains(write));
             if !reached[at] || (node.removable && !read) {
                 self.actions[at] = Action::Gone;
             }
@@ -209,7 +213,7 @@ impl<'a> Fast<'a> {
                 && all.len() > 1
             {
                 let mut register = node.writes.iter();
-                all.retain(|_| register.next().is_some_and(|one| out[at].contains(one)));
+                all.retain(|_| register.next().is_some_and(|it| out[at].contains(it)));
             }
         }
         Ok(())
@@ -410,7 +414,7 @@ fn folded(
         .order
         .iter()
         .copied()
-        .filter(|&one| cx.dominators.dominates(block, one))
+        .filter(|&it| cx.dominators.dominates(block, it))
         .collect();
     let after: Vec<Inst> = cx.function.blocks[block]
         .insts
@@ -421,7 +425,7 @@ fn folded(
     let folded = fold(cx.function, &candidate.members, &blocks, &after, cx.zeros);
     let skipped = blocks
         .into_iter()
-        .filter(|one| !folded.reached.contains(one));
+        .filter(|block| !folded.reached.contains(block));
     let skipped = skipped.collect();
     Ok((folded, skipped))
 }
@@ -441,8 +445,8 @@ fn weights(document: &Document<'_>, cx: &Context<'_>, start: u32, end: u32) -> V
     let mut last = found.iter().flatten().next().copied().unwrap_or(1.0);
     found
         .into_iter()
-        .map(|one| {
-            last = one.unwrap_or(last);
+        .map(|it| {
+            last = it.unwrap_or(last);
             last
         })
         .collect()
@@ -483,7 +487,7 @@ fn decide(document: &Document<'_>, cx: &Context<'_>, folded: &Folded, at: u32) -
     let types: Vec<&SmolStr> = line
         .writes
         .iter()
-        .map(|&one| &document.body.types[one as usize])
+        .map(|&write| &document.body.types[write as usize])
         .collect();
     let constants: Option<Vec<(SmolStr, SmolStr, u64)>> = values
         .iter()
@@ -580,11 +584,11 @@ fn sum(
         Operand::Float32(bits, _) => f32::from_bits(*bits) == 0.0,
         _ => false,
     };
-    let [Operand::Name(to), one, other, Operand::Name(from)] = i.operands.as_slice() else {
+    let [Operand::Name(to), left, right, Operand::Name(from)] = i.operands.as_slice() else {
         return None;
     };
     let register = document.register(at, from)?;
-    (nothing(one) || nothing(other)).then(|| Action::Add {
+    (nothing(left) || nothing(right)).then(|| Action::Add {
         kind: i.full_name().replacen(i.opcode.text.as_str(), "add", 1),
         to: to.text.clone(),
         source: from.text.clone(),
@@ -598,9 +602,9 @@ fn written(operand: &Operand) -> Vec<&Name> {
     match operand {
         Operand::Name(name) => vec![name],
         Operand::Vector(parts, _) => parts.iter().flat_map(written).collect(),
-        Operand::Pair(one, other, _) => {
-            let mut names = written(one);
-            names.extend(written(other));
+        Operand::Pair(left, right, _) => {
+            let mut names = written(left);
+            names.extend(written(right));
             names
         }
         _ => Vec::new(),

@@ -16,7 +16,9 @@ pub(super) type Registers = EntitySet<Virtual>;
 pub(super) type Numbers = FxHashMap<Register, Virtual>;
 
 pub(super) fn numbered(registers: &[Register], numbers: &Numbers) -> Vec<Virtual> {
-    let known = registers.iter().filter_map(|one| numbers.get(one));
+    let known = registers
+        .iter()
+        .filter_map(|register| numbers.get(register));
     known.copied().collect()
 }
 
@@ -62,12 +64,12 @@ impl Code for Statements<'_> {
     }
     fn cross(&self, block: usize, live: &mut Registers, _: &[Registers]) {
         let node = &self.nodes[block];
-        if node.removable && !node.writes.iter().any(|one| live.contains(one)) {
+        if node.removable && !node.writes.iter().any(|write| live.contains(write)) {
             return;
         }
         if node.kills {
-            node.writes.iter().for_each(|one| {
-                live.remove(one);
+            node.writes.iter().for_each(|write| {
+                live.remove(write);
             });
         }
         live.extend(node.reads.iter().copied());

@@ -238,13 +238,7 @@ impl<'a> Document<'a> {
                 found.push(out);
             }
         }
-        found.sort_by_key(|one| {
-            (
-                one.statement,
-                one.members.len(),
-                one.places.first().copied(),
-            )
-        });
+        found.sort_by_key(|it| (it.statement, it.members.len(), it.places.first().copied()));
         found
     }
 
@@ -299,7 +293,7 @@ impl<'a> Document<'a> {
         let floats = candidate
             .members
             .iter()
-            .any(|&one| self.function.ty(one).is_float());
+            .any(|&member| self.function.ty(member).is_float());
         if !settings.absorb && floats && matches!(first, Err(Refusal::NothingSaved(_))) {
             let cx = Context::new(self.function, costs, weights, Zeros::Absorb);
             let permitted = Settings {
@@ -338,7 +332,7 @@ impl<'a> Document<'a> {
         };
         let (check, copy) = (write.check(), write.copy(&fast));
         let at = |statement: u32| {
-            let end = self.statement(statement).map_or(0, |one| one.span.end);
+            let end = self.statement(statement).map_or(0, |it| it.span.end);
             line_end(self.text, end)
         };
         Ok(Version {
@@ -403,7 +397,7 @@ const fn testable(ty: Type) -> bool {
 
 /// The statement that an offset stands in.
 fn containing(statements: &[Statement], offset: u32) -> Option<u32> {
-    let after = statements.partition_point(|one| one.span.start <= offset);
+    let after = statements.partition_point(|statement| statement.span.start <= offset);
     let at = after.checked_sub(1)?;
     (offset < statements[at].span.end).then_some(at as u32)
 }

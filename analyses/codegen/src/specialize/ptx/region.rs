@@ -69,7 +69,7 @@ pub(super) fn limit(
 fn opens(own: &[Statement], start: u32, at: u32) -> i64 {
     own[start as usize..at as usize]
         .iter()
-        .map(|one| match one.kind {
+        .map(|it| match it.kind {
             StatementKind::Open => 1,
             StatementKind::Close => -1,
             _ => 0,

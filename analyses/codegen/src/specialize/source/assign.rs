@@ -191,9 +191,9 @@ impl Forward<'_> {
                     Some((id, all)) => {
                         let droppable = self.removable(&source.effects(names, right));
                         if !all {
-                            simple.uses.extend(
-                                mentioned(names, left).into_iter().filter(|&one| one != id),
-                            );
+                            simple
+                                .uses
+                                .extend(mentioned(names, left).into_iter().filter(|&it| it != id));
                         }
                         simple.defs.push((id, all));
                         match op {
@@ -269,14 +269,17 @@ impl Forward<'_> {
                 let call = source.call(names, callee, arguments, 0);
                 let mut defs = Vec::new();
                 for &at in &call.written {
-                    match arguments.get(at).map(|one| source.target(names, one)) {
+                    match arguments
+                        .get(at)
+                        .map(|argument| source.target(names, argument))
+                    {
                         Some(Some((id, _))) => defs.push((id, false)),
                         _ => return verbatim(env),
                     }
                 }
                 let nested = arguments
                     .iter()
-                    .any(|one| !assigned_in(source, names, one).is_empty());
+                    .any(|argument| !assigned_in(source, names, argument).is_empty());
                 if defs.is_empty() || nested || !self.removable(&whole) {
                     let plain = !nested && call.written.is_empty();
                     let mut out = verbatim(env);

@@ -121,12 +121,12 @@ pub fn check(
     // Declarations, up to the check.
     let mut at = 0;
     let mut declared: Vec<Vec<Tok>> = Vec::new();
-    let mut one = Vec::new();
-    while at < tokens.len() && !(one.is_empty() && is(&tokens, at, "if")) {
+    let mut found = Vec::new();
+    while at < tokens.len() && !(found.is_empty() && is(&tokens, at, "if")) {
         if tokens[at].text == ";" {
-            declared.push(std::mem::take(&mut one));
+            declared.push(std::mem::take(&mut found));
         } else {
-            one.push(tokens[at].clone());
+            found.push(tokens[at].clone());
         }
         at += 1;
     }
@@ -253,19 +253,19 @@ fn same_but_types(
             .collect()
     };
     let mut names = FxHashSet::default();
-    let declared: Vec<Vec<String>> = declared.iter().map(|one| texts(one)).collect();
+    let declared: Vec<Vec<String>> = declared.iter().map(|it| texts(it)).collect();
     let mut used = vec![false; declared.len()];
     let (mut a, mut b) = (0, 0);
     while a < original.len() || b < slow.len() {
         // Of two declarations without values, one moved and the other stayed.
-        let moved = declared.iter().zip(&used).any(|(one, used)| {
+        let moved = declared.iter().zip(&used).any(|(it, used)| {
             let whole = |tokens: &[Tok]| {
-                tokens.len() > one.len()
+                tokens.len() > it.len()
                     && tokens
                         .iter()
-                        .zip(one)
+                        .zip(it)
                         .all(|(token, text)| token.text == *text)
-                    && tokens[one.len()].text == ";"
+                    && tokens[it.len()].text == ";"
             };
             !used && whole(&original[a.min(original.len())..]) && !whole(&slow[b.min(slow.len())..])
         });
@@ -276,16 +276,16 @@ fn same_but_types(
         }
         // A whole declaration that moved, or a type that did.
         let rest = texts(original.get(a..).unwrap_or_default());
-        let matched = declared.iter().enumerate().find_map(|(number, one)| {
+        let matched = declared.iter().enumerate().find_map(|(number, it)| {
             if used[number] {
                 return None;
             }
-            if rest.len() > one.len() && rest[..one.len()] == one[..] && rest[one.len()] == ";" {
-                return Some((number, one.len(), true));
+            if rest.len() > it.len() && rest[..it.len()] == it[..] && rest[it.len()] == ";" {
+                return Some((number, it.len(), true));
             }
-            let (count, ty) = split_names(one);
+            let (count, ty) = split_names(it);
             let next = rest.get(ty)?;
-            (rest.len() > ty && rest[..ty] == one[..ty] && *next == one[ty] && count > 0)
+            (rest.len() > ty && rest[..ty] == it[..ty] && *next == it[ty] && count > 0)
                 .then_some((number, ty, false))
         });
         let Some((number, length, whole)) = matched else {
@@ -657,7 +657,7 @@ fn effects_kept(
     let mut at = 0;
     for effect in certain {
         let mut rest = kept[at.min(kept.len())..].iter();
-        match rest.position(|one| one.text == effect.text) {
+        match rest.position(|it| it.text == effect.text) {
             Some(found) => at += found + 1,
             None => return Err(Violation::Effect(effect.text)),
         }

@@ -52,22 +52,22 @@ pub(super) fn emit(source: &Source<'_>, node: &Node<'_>, floor: u32, edits: &mut
             then, otherwise, ..
         } => {
             branch(source, then, edits);
-            if let Some(one) = otherwise {
-                if one.dead {
+            if let Some(found) = otherwise {
+                if found.dead {
                     edits.push((
-                        Span::new(then.stmt.span.end, one.stmt.span.end),
+                        Span::new(then.stmt.span.end, found.stmt.span.end),
                         String::new(),
                     ));
                 } else {
-                    branch(source, one, edits);
+                    branch(source, found, edits);
                 }
             }
         }
-        NodeKind::Loop(one) => {
-            if let Some(first) = &one.initializer {
+        NodeKind::Loop(found) => {
+            if let Some(first) = &found.initializer {
                 edits.extend(first.edits.iter().cloned());
             }
-            branch(source, &one.body, edits);
+            branch(source, &found.body, edits);
         }
         _ => {}
     }

@@ -50,7 +50,7 @@ pub fn estimate(
             let Some(at) = place(function, data.loc) else {
                 continue;
             };
-            if !data.op.has_effect() && !data.results.iter().any(|one| needed.contains(one)) {
+            if !data.op.has_effect() && !data.results.iter().any(|result| needed.contains(result)) {
                 continue;
             }
             let cycles = machine.cycles(function, data) * weights[block];
@@ -110,7 +110,7 @@ fn original(
                 let varying = |&value: &Value| {
                     !function
                         .defining(value)
-                        .is_some_and(|one| matches!(one.op, Op::Const(_)))
+                        .is_some_and(|it| matches!(it.op, Op::Const(_)))
                 };
                 members.extend(data.args.iter().copied().filter(varying));
             }
@@ -128,10 +128,12 @@ fn original(
         .order
         .iter()
         .copied()
-        .filter(|&one| dominators.dominates(entry, one))
+        .filter(|&it| dominators.dominates(entry, it))
         .collect();
     // The operand of a second comparison may be what a first one gave.
-    members.retain(|&one| function.ty(one) != ir::Type::Bool || members_are_flags(function, parts));
+    members.retain(|&member| {
+        function.ty(member) != ir::Type::Bool || members_are_flags(function, parts)
+    });
     let after = &function.blocks[entry].insts;
     let folded = fold(function, &members, &blocks, after, Zeros::Absorb);
     let decided = |block: Block| {

@@ -105,10 +105,10 @@ impl Node<'_> {
                 known.is_some() || then.changed() || otherwise.as_ref().is_some_and(|n| n.changed())
             }
             NodeKind::Block(nodes) => nodes.iter().any(Node::changed),
-            NodeKind::Loop(one) => {
-                one.skipped
-                    || one.body.changed()
-                    || one.initializer.as_ref().is_some_and(Node::changed)
+            NodeKind::Loop(found) => {
+                found.skipped
+                    || found.body.changed()
+                    || found.initializer.as_ref().is_some_and(Node::changed)
             }
             _ => false,
         }
@@ -126,7 +126,7 @@ impl Node<'_> {
                 known.is_some() || then.guarded() || otherwise.as_ref().is_some_and(|n| n.guarded())
             }
             NodeKind::Block(nodes) => nodes.iter().any(Node::guarded),
-            NodeKind::Loop(one) => one.skipped || one.body.guarded(),
+            NodeKind::Loop(found) => found.skipped || found.body.guarded(),
             _ => false,
         }
     }
@@ -157,12 +157,12 @@ impl Node<'_> {
             NodeKind::Block(nodes) => nodes
                 .iter()
                 .fold(0u32, |sum, n| sum.saturating_add(n.cost())),
-            NodeKind::Loop(one) => one
+            NodeKind::Loop(found) => found
                 .body
                 .cost()
                 .saturating_add(self.weight)
                 .saturating_mul(LOOP)
-                .saturating_add(one.initializer.as_ref().map_or(0, Node::cost)),
+                .saturating_add(found.initializer.as_ref().map_or(0, Node::cost)),
             NodeKind::Simple(simple) if simple.drop_initializer || simple.noop => 0,
             _ => self.weight,
         }
@@ -181,9 +181,9 @@ impl Node<'_> {
                 true => then.original_cost(),
                 false => otherwise.as_ref().map_or(0, |n| n.original_cost()),
             }),
-            NodeKind::Loop(one) if one.skipped => self
+            NodeKind::Loop(found) if found.skipped => self
                 .original
-                .saturating_add(one.initializer.as_ref().map_or(0, Node::original_cost)),
+                .saturating_add(found.initializer.as_ref().map_or(0, Node::original_cost)),
             NodeKind::If {
                 then, otherwise, ..
             } => self
@@ -193,12 +193,12 @@ impl Node<'_> {
             NodeKind::Block(nodes) => nodes
                 .iter()
                 .fold(0u32, |sum, n| sum.saturating_add(n.original_cost())),
-            NodeKind::Loop(one) => one
+            NodeKind::Loop(found) => found
                 .body
                 .original_cost()
                 .saturating_add(self.original)
                 .saturating_mul(LOOP)
-                .saturating_add(one.initializer.as_ref().map_or(0, Node::original_cost)),
+                .saturating_add(found.initializer.as_ref().map_or(0, Node::original_cost)),
             _ => self.original,
         }
     }
@@ -273,15 +273,15 @@ pub(super) fn assigned_in(source: &Source<'_>, names: &Names, e: &Expr) -> FxHas
     found
 }
 
-fn join(one: Option<Env>, other: Option<Env>) -> Option<Env> {
-    match (one, other) {
+fn join(left: Option<Env>, right: Option<Env>) -> Option<Env> {
+    match (left, right) {
         (None, env) | (env, None) => env,
-        (Some(one), Some(other)) => Some(
-            one.into_iter()
-                .filter_map(|(id, one)| {
-                    let other = other.get(&id)?;
-                    let derived = one.derived || other.derived;
-                    match one.abs.join(other.abs) {
+        (Some(left), Some(right)) => Some(
+            left.into_iter()
+                .filter_map(|(id, it)| {
+                    let other = right.get(&id)?;
+                    let derived = it.derived || other.derived;
+                    match it.abs.join(other.abs) {
                         Abs::Top => None,
                         abs => Some((id, Known { abs, derived })),
                     }
@@ -379,7 +379,7 @@ impl<'a> Forward<'a> {
                 let nodes = block
                     .statements
                     .iter()
-                    .map(|one| self.stmt(env, one, depth + 1))
+                    .map(|statement| self.stmt(env, statement, depth + 1))
                     .collect();
                 node(stmt, NodeKind::Block(nodes), Vec::new(), 0, 0)
             }
@@ -412,7 +412,7 @@ impl<'a> Forward<'a> {
                 let then = self.stmt(&mut yes, then, depth + 1);
                 let otherwise = otherwise
                     .as_ref()
-                    .map(|one| Box::new(self.stmt(&mut no, one, depth + 1)));
+                    .map(|it| Box::new(self.stmt(&mut no, it, depth + 1)));
                 *env = join(yes, no);
                 let edits = match (&out.text, decided) {
                     (Some((text, _)), None) => vec![(condition.span, text.clone())],
@@ -546,7 +546,7 @@ impl<'a> Forward<'a> {
         {
             return self.opaque(env, stmt);
         }
-        let initializer = initializer.map(|one| self.stmt(env, one, depth + 1));
+        let initializer = initializer.map(|it| self.stmt(env, it, depth + 1));
         let start = env.clone().unwrap_or_default();
         let mut skipped = false;
         if let (Some(e), true) = (condition, tested_first) {
@@ -575,8 +575,8 @@ impl<'a> Forward<'a> {
                 edits.extend(out.text.map(|(text, _)| (e.span, text)));
             }
             let inside = self.stmt(&mut inner, body, depth + 1);
-            for one in self.continues.pop().unwrap_or_default() {
-                inner = join(inner, Some(one));
+            for each in self.continues.pop().unwrap_or_default() {
+                inner = join(inner, Some(each));
             }
             if let Some(e) = step {
                 head.keep |= !self.removable(&source.effects(names, e));
@@ -599,8 +599,8 @@ impl<'a> Forward<'a> {
         self.loops -= 1;
         let mut after = Some(if skipped { start } else { header });
         if !skipped {
-            for one in breaks {
-                after = join(after, Some(one));
+            for each in breaks {
+                after = join(after, Some(each));
             }
         }
         *env = after;

@@ -519,7 +519,7 @@ impl Folder<'_> {
         }
         let types: Vec<Ty> = arguments
             .iter()
-            .map(|one| self.source.type_of_expr(self.names, one, 0))
+            .map(|argument| self.source.type_of_expr(self.names, argument, 0))
             .collect();
         if types.iter().any(|ty| ty.number().is_none()) {
             return same(Abs::Top);

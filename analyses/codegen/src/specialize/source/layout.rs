@@ -165,7 +165,7 @@ impl Source<'_> {
         let declares = block
             .statements
             .iter()
-            .any(|one| matches!(one.kind, StmtKind::Declaration(_)));
+            .any(|statement| matches!(statement.kind, StmtKind::Declaration(_)));
         if declares || block.statements.is_empty() {
             return self.edited(chosen.span, edits);
         }

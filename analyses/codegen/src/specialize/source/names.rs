@@ -158,8 +158,8 @@ impl Walk {
 
     fn block(&mut self, block: &Block, depth: u32) {
         self.scopes.push(Vec::new());
-        for one in &block.statements {
-            self.stmt(one, depth);
+        for statement in &block.statements {
+            self.stmt(statement, depth);
         }
         self.scopes.pop();
     }

@@ -33,8 +33,8 @@ impl Backward {
         match &mut node.kind {
             NodeKind::Simple(simple) => node.dead = self.simple(simple, live),
             NodeKind::Block(nodes) => {
-                for one in nodes.iter_mut().rev() {
-                    self.node(one, live);
+                for node in nodes.iter_mut().rev() {
+                    self.node(node, live);
                 }
                 node.dead = nodes.iter().all(|node| node.dead);
             }
@@ -50,19 +50,19 @@ impl Backward {
                 }
                 Some(false) => {
                     node.dead = true;
-                    if let Some(one) = otherwise {
-                        self.node(one, live);
-                        node.dead = one.dead;
+                    if let Some(found) = otherwise {
+                        self.node(found, live);
+                        node.dead = found.dead;
                     }
                 }
                 None => {
                     let mut yes = live.clone();
                     self.node(then, &mut yes);
                     let mut no = live.clone();
-                    if let Some(one) = otherwise {
-                        self.node(one, &mut no);
+                    if let Some(found) = otherwise {
+                        self.node(found, &mut no);
                     }
-                    let both = then.dead && otherwise.as_ref().is_none_or(|one| one.dead);
+                    let both = then.dead && otherwise.as_ref().is_none_or(|it| it.dead);
                     node.dead = both && self.droppable(&condition.effects);
                     if !node.dead {
                         live.extend(yes);
@@ -72,8 +72,8 @@ impl Backward {
                     }
                 }
             },
-            NodeKind::Loop(one) => {
-                node.dead = self.loop_of(one, live);
+            NodeKind::Loop(found) => {
+                node.dead = self.loop_of(found, live);
             }
             NodeKind::Jump { jump, uses } => {
                 *live = match jump {
@@ -129,11 +129,11 @@ impl Backward {
         false
     }
 
-    fn loop_of(&mut self, one: &mut Loop<'_>, live: &mut Live) -> bool {
+    fn loop_of(&mut self, item: &mut Loop<'_>, live: &mut Live) -> bool {
         let after = live.clone();
-        if one.skipped {
+        if item.skipped {
             // Only what the head declares or sets remains.
-            let outer = one
+            let outer = item
                 .initializer
                 .as_ref()
                 .is_some_and(|first| match &first.kind {
@@ -150,12 +150,12 @@ impl Backward {
         }
         let earlier = self.mentioned.clone();
         let mut header: Live = after.clone();
-        header.extend(one.head.uses.iter().copied());
+        header.extend(item.head.uses.iter().copied());
         loop {
             let mut body = header.clone();
             self.breaks.push(after.clone());
             self.continues.push(header.clone());
-            self.node(&mut one.body, &mut body);
+            self.node(&mut item.body, &mut body);
             self.breaks.pop();
             self.continues.pop();
             let before = header.len();
@@ -164,9 +164,9 @@ impl Backward {
                 break;
             }
         }
-        let mut defs: Vec<VarId> = one.head.defs.iter().map(|(id, _)| *id).collect();
-        let mut quiet = !one.head.keep && quiet(&one.body, &mut defs);
-        if let Some(first) = &one.initializer {
+        let mut defs: Vec<VarId> = item.head.defs.iter().map(|(id, _)| *id).collect();
+        let mut quiet = !item.head.keep && quiet(&item.body, &mut defs);
+        if let Some(first) = &item.initializer {
             quiet &= match &first.kind {
                 NodeKind::Simple(simple) => {
                     defs.extend(simple.defs.iter().map(|(id, _)| *id));
@@ -179,11 +179,11 @@ impl Backward {
             self.mentioned = earlier;
             return true;
         }
-        self.mentioned.extend(one.head.uses.iter().copied());
+        self.mentioned.extend(item.head.uses.iter().copied());
         self.mentioned
-            .extend(one.head.defs.iter().map(|(id, _)| *id));
+            .extend(item.head.defs.iter().map(|(id, _)| *id));
         *live = header;
-        if let Some(first) = &mut one.initializer {
+        if let Some(first) = &mut item.initializer {
             self.node(first, live);
             // The head keeps its place.
             first.dead = false;
@@ -207,7 +207,7 @@ fn quiet(node: &Node<'_>, defs: &mut Vec<VarId>) -> bool {
             defs.extend(simple.defs.iter().map(|(id, _)| *id));
             !simple.keep
         }
-        NodeKind::Block(nodes) => nodes.iter().all(|one| quiet(one, defs)),
+        NodeKind::Block(nodes) => nodes.iter().all(|node| quiet(node, defs)),
         NodeKind::If {
             condition,
             then,
@@ -216,13 +216,13 @@ fn quiet(node: &Node<'_>, defs: &mut Vec<VarId>) -> bool {
         } => {
             condition.effects.removable(ir::Language::Cuda)
                 && quiet(then, defs)
-                && otherwise.as_ref().is_none_or(|one| quiet(one, defs))
+                && otherwise.as_ref().is_none_or(|it| quiet(it, defs))
         }
-        NodeKind::Loop(one) => {
-            defs.extend(one.head.defs.iter().map(|(id, _)| *id));
-            !one.head.keep
-                && quiet(&one.body, defs)
-                && one
+        NodeKind::Loop(found) => {
+            defs.extend(found.head.defs.iter().map(|(id, _)| *id));
+            !found.head.keep
+                && quiet(&found.body, defs)
+                && found
                     .initializer
                     .as_ref()
                     .is_none_or(|first| quiet(first, defs))

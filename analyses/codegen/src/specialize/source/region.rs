@@ -171,7 +171,7 @@ pub fn candidates(source: &Source<'_>, function: &Function) -> Vec<Candidate> {
             }
         }
     }
-    found.sort_by_key(|one| (one.place, one.definition));
+    found.sort_by_key(|it| (it.place, it.definition));
     found
 }
 
@@ -183,8 +183,8 @@ fn blocks_of<'s>(block: &'s Block, out: &mut Vec<&'s Block>, depth: u32) {
     for stmt in &block.statements {
         let mut all = Vec::new();
         all_statements(stmt, &mut all, 0);
-        for one in all {
-            if let StmtKind::Block(inner) = &one.kind
+        for each in all {
+            if let StmtKind::Block(inner) = &each.kind
                 && !out.iter().any(|known| known.span == inner.span)
             {
                 blocks_of(inner, out, depth + 1);
@@ -203,8 +203,10 @@ pub fn candidate_at(source: &Source<'_>, function: &Function, offset: u32) -> Op
     let place = names.at(offset);
     // Names of pointers and resources are parts of operands.
     if place.as_ref().is_none_or(|place| !number(place)) {
-        let around = |one: &&Candidate| one.place.start <= offset && offset <= one.place.end;
-        let operands = all.iter().filter(|one| one.is_operand()).filter(around);
+        let around = |candidate: &&Candidate| {
+            candidate.place.start <= offset && offset <= candidate.place.end
+        };
+        let operands = all.iter().filter(|it| it.is_operand()).filter(around);
         if let Some(operand) = operands.min_by_key(|operand| operand.place.len()) {
             return Some(operand.clone());
         }
@@ -213,21 +215,21 @@ pub fn candidate_at(source: &Source<'_>, function: &Function, offset: u32) -> Op
         // The last definition before the name in an enclosing block, or the statement itself if it sets the
         // variable.
         let mut best: Option<&Candidate> = None;
-        for one in all.iter().filter(|one| one.variable() == Some(variable)) {
-            let around = one.path.block.start <= span.start && span.end <= one.path.block.end
+        for each in all.iter().filter(|it| it.variable() == Some(variable)) {
+            let around = each.path.block.start <= span.start && span.end <= each.path.block.end
                 || names.variable(variable).parameter;
-            let before = one.definition.start <= span.start;
-            if around && before && best.is_none_or(|other| other.definition <= one.definition) {
-                best = Some(one);
+            let before = each.definition.start <= span.start;
+            if around && before && best.is_none_or(|other| other.definition <= each.definition) {
+                best = Some(each);
             }
         }
         return best.cloned();
     }
     // Elsewhere on a statement: what it sets, of the innermost.
     all.into_iter()
-        .filter(|one| !one.is_operand())
-        .filter(|one| one.definition.start <= offset && offset <= one.definition.end)
-        .min_by_key(|one| (one.definition.len(), one.place))
+        .filter(|it| !it.is_operand())
+        .filter(|it| it.definition.start <= offset && offset <= it.definition.end)
+        .min_by_key(|it| (it.definition.len(), it.place))
 }
 
 pub(super) struct Chosen<'s> {
@@ -442,7 +444,7 @@ fn choose<'s>(
             fast_work,
         });
     }
-    let saved = |one: &Chosen<'_>| one.work.saturating_sub(one.fast_work);
+    let saved = |chosen: &Chosen<'_>| chosen.work.saturating_sub(chosen.fast_work);
     let guarded = nodes.iter().any(Node::guarded);
     let most = tried.iter().map(saved).max().unwrap_or(0);
     if most < LEAST {
@@ -450,7 +452,7 @@ fn choose<'s>(
     }
     tried
         .into_iter()
-        .find(|one| u64::from(saved(one)) * 10 >= u64::from(most) * 9)
+        .find(|it| u64::from(saved(it)) * 10 >= u64::from(most) * 9)
         .ok_or(guarded)
 }
 
@@ -568,8 +570,8 @@ impl Around<'_> {
                 {
                     voted |= arguments
                         .iter()
-                        .flat_map(|one| super::effects::mentioned(self.names, one))
-                        .any(|one| Some(one) == id);
+                        .flat_map(|argument| super::effects::mentioned(self.names, argument))
+                        .any(|it| Some(it) == id);
                 }
             });
             if voted {
@@ -595,7 +597,7 @@ impl Around<'_> {
         if zeros == Zeros::Absorb && source.language == Language::Hlsl {
             for top in region {
                 let used = flow::named(self.names, top);
-                if let Some(precise) = used.iter().find(|&&one| self.names.variable(one).precise) {
+                if let Some(precise) = used.iter().find(|&&it| self.names.variable(it).precise) {
                     return Err(Refusal::Precise(self.names.variable(*precise).name.clone()));
                 }
             }
@@ -648,7 +650,7 @@ impl Around<'_> {
             for stmt in &all {
                 let used = flow::named(self.names, stmt);
                 // A whole compound statement: what it assigns may depend on its condition.
-                if used.iter().any(|one| tainted.contains(one)) {
+                if used.iter().any(|it| tainted.contains(it)) {
                     let own = match &stmt.kind {
                         StmtKind::Block(_) => continue,
                         StmtKind::If {
@@ -661,7 +663,7 @@ impl Around<'_> {
                         } => super::effects::mentioned(self.names, e),
                         _ => used.clone(),
                     };
-                    if !own.iter().any(|one| tainted.contains(one)) {
+                    if !own.iter().any(|it| tainted.contains(it)) {
                         continue;
                     }
                     tainted.extend(assigned(self.source, self.names, stmt));
@@ -692,12 +694,12 @@ impl Around<'_> {
             {
                 let used = arguments
                     .iter()
-                    .flat_map(|one| super::effects::mentioned(self.names, one));
-                let tainted = used.into_iter().find(|one| tainted.contains(one));
-                found = tainted.map(|one| self.names.variable(one).name.clone());
+                    .flat_map(|argument| super::effects::mentioned(self.names, argument));
+                let tainted = used.into_iter().find(|it| tainted.contains(it));
+                found = tainted.map(|it| self.names.variable(it).name.clone());
                 let holds = |place: Span| {
                     let inside =
-                        |one: &Expr| one.span.start <= place.start && place.end <= one.span.end;
+                        |expr: &Expr| expr.span.start <= place.start && place.end <= expr.span.end;
                     arguments.iter().any(inside)
                 };
                 if operand.is_some_and(holds) {

@@ -248,8 +248,8 @@ impl Source<'_> {
         let Some(declared) = self.structure(ty) else {
             return Ty::Unknown;
         };
-        for one in &declared.members {
-            if let Member::Fields(declaration) = one {
+        for each in &declared.members {
+            if let Member::Fields(declaration) = each {
                 for declarator in &declaration.declarators {
                     if let DeclaratorName::Plain(ident) = &declarator.name
                         && ident.name == member
@@ -527,8 +527,8 @@ impl Source<'_> {
 }
 
 /// The shape of an operation on two: scalars are spread.
-pub(super) fn joined(one: Shape, other: Shape) -> Option<Shape> {
-    match (one, other) {
+pub(super) fn joined(left: Shape, right: Shape) -> Option<Shape> {
+    match (left, right) {
         (a, b) if a == b => Some(a),
         (Shape::Scalar | Shape::Vector(1), b) => Some(b),
         (a, Shape::Scalar | Shape::Vector(1)) => Some(a),

@@ -60,16 +60,15 @@ impl Setting<'_> {
         if body.span == block {
             return Some(of(body.statements.get(..before).unwrap_or_default()));
         }
-        let at = body
-            .statements
-            .iter()
-            .position(|one| one.span.start <= block.start && block.end <= one.span.end)?;
+        let at = body.statements.iter().position(|statement| {
+            statement.span.start <= block.start && block.end <= statement.span.end
+        })?;
         let above = of(&body.statements[..at]);
         let stmt = &body.statements[at];
         let mut inner = Vec::new();
         super::emit::all_statements(stmt, &mut inner, 0);
         // The outermost block in the statement that holds the place.
-        let next = inner.into_iter().find_map(|one| match &one.kind {
+        let next = inner.into_iter().find_map(|it| match &it.kind {
             StmtKind::Block(next)
                 if next.span.start <= block.start && block.end <= next.span.end =>
             {
@@ -88,10 +87,10 @@ impl Setting<'_> {
     }
 
     fn all_of(&self, statements: &[Stmt], depth: u32) -> u32 {
-        statements.iter().fold(0, |sum, one| match one.kind {
+        statements.iter().fold(0, |sum, it| match it.kind {
             // Entered from elsewhere.
             StmtKind::Case { .. } | StmtKind::Default | StmtKind::Label(_) => 0,
-            _ => sum | self.stmt(one, depth),
+            _ => sum | self.stmt(it, depth),
         })
     }
 
@@ -99,7 +98,7 @@ impl Setting<'_> {
         if depth == 0 {
             return 0;
         }
-        let go = |one: &Stmt| self.stmt(one, depth - 1);
+        let go = |stmt: &Stmt| self.stmt(stmt, depth - 1);
         match &stmt.kind {
             StmtKind::Declaration(declaration) => {
                 let sets = declaration.declarators.iter().any(|declarator| {

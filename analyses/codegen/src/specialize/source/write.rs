@@ -213,10 +213,10 @@ impl Around<'_> {
                 );
             }
         }
-        let Some(one) = needed else {
+        let Some(found) = needed else {
             return Ok(());
         };
-        let name = match &one.name {
+        let name = match &found.name {
             DeclaratorName::Plain(ident) => &ident.name,
             _ => return Ok(()),
         };

@@ -11,7 +11,7 @@ use super::terms::{Arguments, Term, Terms, Value, are_alike, parts, with_parts};
 use crate::mir::Target;
 use rustc_hash::FxHashMap;
 
-/// How deep a value is taken apart.
+/// The depth to which a value is taken apart.
 const DEPTH: usize = 4;
 
 /// The values of all locations behind the ways to a block, whose values are given in the same order.

@@ -33,7 +33,7 @@ pub(super) enum Term {
         block: u32,
         location: usize,
     },
-    /// What an effect leaves in one of its places, the same in both functions.
+    /// The value that an effect leaves in one of its places, the same in both functions.
     Result {
         block: u32,
         effect: u32,
@@ -268,10 +268,10 @@ pub(super) fn with_parts(term: &Term, parts: Arguments) -> Term {
 }
 
 /// Returns true if two values do the same to their parts.
-pub(super) fn are_alike(one: &Term, other: &Term) -> bool {
-    let count = parts(one).len();
-    count > 0 && count == parts(other).len() && {
+pub(super) fn are_alike(left: &Term, right: &Term) -> bool {
+    let count = parts(left).len();
+    count > 0 && count == parts(right).len() && {
         let bare = |term: &Term| with_parts(term, SmallVec::from_elem(Value(0), count));
-        bare(one) == bare(other)
+        bare(left) == bare(right)
     }
 }

@@ -72,10 +72,10 @@ fn function(text: &str) -> Function<Sc140> {
                     vec![Operand::fixed(Reg::TRUTH)],
                     vec![register(from)],
                 ),
-                [to, "=", one, "+", other] => operation(
+                [to, "=", found, "+", other] => operation(
                     Opcode::Add,
                     vec![register(to)],
-                    vec![register(one), register(other)],
+                    vec![register(found), register(other)],
                 ),
                 [to, "=", from] => match from.parse::<i64>() {
                     Ok(number) => operation(Opcode::MoveW, vec![register(to)], vec![number.into()]),

@@ -16,10 +16,10 @@ use crate::mir::Target;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
-/// What slots without content hold.
+/// The values of slots without content.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
-    /// By block, way to it, and location of the function before: the same as this location of both.
+    /// The location of both functions that holds the same, by block, edge to it, and location of the function before.
     on_ways: BTreeMap<(u32, WayOf, usize), usize>,
     /// From the start, by location.
     at_start: BTreeMap<usize, Value>,
@@ -49,7 +49,7 @@ impl Choices {
         }
     }
 
-    /// What arrives at a block on a way.
+    /// The state that arrives at a block on an edge.
     pub(super) fn arriving<T: Target>(
         &self,
         terms: &Terms<T>,
@@ -118,8 +118,8 @@ impl Choices {
                         }
                     }
                 }
-                (one, two) if are_alike(one, two) => {
-                    open.extend(parts(one).into_iter().zip(parts(two)));
+                (found, two) if are_alike(found, two) => {
+                    open.extend(parts(found).into_iter().zip(parts(two)));
                 }
                 _ => {}
             }

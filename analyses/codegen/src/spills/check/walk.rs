@@ -26,7 +26,7 @@ pub(super) struct Effect {
     pub(super) operation: u32,
     pub(super) shape: u32,
     pub(super) arguments: Arguments,
-    /// What registers hold, by their index, if it leaves the function, and those in which it passes something on.
+    /// The contents of registers, by their index, if it leaves the function, and of those in which it passes something on.
     pub(super) registers: Vec<Value>,
     pub(super) named: BTreeSet<usize>,
 }

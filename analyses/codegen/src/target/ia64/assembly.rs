@@ -144,8 +144,8 @@ impl Assembly {
         let mut ends: FxHashMap<u32, usize> = FxHashMap::default();
         for (at, (_, instruction)) in printed.iter().enumerate() {
             let instruction = instruction.map(|number| &self.instructions[number]);
-            if let Some(one) = instruction.filter(|one| one.prologue.is_some()) {
-                ends.insert(one.function, at);
+            if let Some(found) = instruction.filter(|it| it.prologue.is_some()) {
+                ends.insert(found.function, at);
             }
         }
         let mut text = String::new();
@@ -153,22 +153,22 @@ impl Assembly {
         let mut number = 0;
         for (at, (own, instruction)) in printed.iter().enumerate() {
             let instruction = instruction.map(|number| &self.instructions[number]);
-            if let Some(directives) = instruction.and_then(|one| one.prologue.as_ref()) {
+            if let Some(directives) = instruction.and_then(|it| it.prologue.as_ref()) {
                 text.push_str(directives);
                 number += directives.lines().count() as u32;
             }
             text.push_str(own);
             text.push('\n');
-            if let Some(one) = instruction {
-                if one.loc != Loc::NONE || one.cycle.is_some() {
+            if let Some(found) = instruction {
+                if found.loc != Loc::NONE || found.cycle.is_some() {
                     lines.push(Line {
                         line: number,
-                        loc: one.loc,
-                        function: one.function,
-                        cycle: one.cycle,
+                        loc: found.loc,
+                        function: found.function,
+                        cycle: found.cycle,
                     });
                 }
-                if ends.get(&one.function) == Some(&at) {
+                if ends.get(&found.function) == Some(&at) {
                     text.push_str("\t.body\n");
                     number += 1;
                 }

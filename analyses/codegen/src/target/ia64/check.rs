@@ -90,10 +90,10 @@ pub fn check(old: Side<'_>, new: Side<'_>) -> Result<(), Fault> {
         let differs = old_marks
             .iter()
             .zip(&new_marks)
-            .find(|(one, other)| one != other);
+            .find(|(left, right)| left != right);
         let text = differs.map_or_else(
             || "their number".to_owned(),
-            |(one, other)| format!("`{one}`, `{other}`"),
+            |(left, right)| format!("`{left}`, `{right}`"),
         );
         return Err(Fault::Structure(text));
     }
@@ -175,7 +175,7 @@ fn places(old: Side<'_>, before: &[usize]) -> Vec<Option<Place>> {
 fn compares(listing: &Listing) -> Vec<Option<usize>> {
     let mut last: [Option<usize>; 64] = [None; 64];
     let mut out = Vec::with_capacity(listing.items.len());
-    for (item, one) in listing.items.iter().enumerate() {
+    for (item, each) in listing.items.iter().enumerate() {
         if listing
             .regions
             .iter()
@@ -191,7 +191,7 @@ fn compares(listing: &Listing) -> Vec<Option<usize>> {
                 }
             }
         }
-        let inst = &one.inst;
+        let inst = &each.inst;
         out.push(last[usize::from(inst.predicate) & 63]);
         let sure = inst.predicate == 0 || inst.defs.iter().any(|def| def.always);
         let compares = matches!(inst.class, Class::Compare | Class::FloatCompare);
@@ -204,7 +204,7 @@ fn compares(listing: &Listing) -> Vec<Option<usize>> {
         let same = predicates()
             .map(|def| last[usize::from(def.register.number) & 63])
             .collect::<Vec<_>>();
-        let kept = matches!(same[..], [Some(one), Some(other)] if one == other);
+        let kept = matches!(same[..], [Some(each), Some(other)] if each == other);
         for def in predicates() {
             let plain = def.parallel == Parallel::Alone && (sure || kept) && compares;
             last[usize::from(def.register.number) & 63] = plain.then_some(item);
@@ -223,17 +223,17 @@ fn pairs(
     let points = places(old, before);
     for (second, &item) in before.iter().enumerate() {
         for (first, &other) in before[..second].iter().enumerate() {
-            let (one, two) = (&old.listing.items[other], &old.listing.items[item]);
-            let differ = one.inst.predicate != two.inst.predicate;
+            let (found, two) = (&old.listing.items[other], &old.listing.items[item]);
+            let differ = found.inst.predicate != two.inst.predicate;
             let exclusive = differ
                 && (compare[other].is_some() && compare[other] == compare[item]
                     || promised(old.listing, other, item));
             let (from, to) = (place[first], place[second]);
             let ordered = from < to;
             let apart = new.listing.items[from].group < new.listing.items[to].group;
-            let together = one.group == two.group;
+            let together = found.group == two.group;
             let Some((through, close)) = relation(
-                &one.inst,
+                &found.inst,
                 &two.inst,
                 exclusive,
                 (points[first], points[second]),
@@ -260,7 +260,7 @@ fn pairs(
 /// Predicates of which the author says that at most one is true.
 fn promises(listing: &Listing) -> impl Iterator<Item = &Promise> {
     let all = listing.promises.iter();
-    all.filter(|one| one.kind == PromiseKind::Exclusive)
+    all.filter(|it| it.kind == PromiseKind::Exclusive)
 }
 
 /// Returns true if the author says that the predicates of two instructions exclude each other (`.pred.rel "mutex"`),
@@ -268,12 +268,12 @@ fn promises(listing: &Listing) -> impl Iterator<Item = &Promise> {
 fn promised(listing: &Listing, first: usize, second: usize) -> bool {
     let guard = |item: usize| listing.items[item].inst.predicate;
     let pair = [guard(first), guard(second)];
-    promises(listing).any(|one| {
-        let from = one.at as usize;
+    promises(listing).any(|promise| {
+        let from = promise.at as usize;
         let mut labels = listing.regions.iter().map(|region| region.start as usize);
         from <= first
             && !labels.any(|label| from < label && label <= second)
-            && pair.iter().all(|guard| one.predicates.contains(guard))
+            && pair.iter().all(|guard| promise.predicates.contains(guard))
             && !listing.items[from..second].iter().any(|item| {
                 let mut defs = item.inst.defs.iter();
                 defs.any(|def| pair.iter().any(|&p| def.register == Reg::predicate(p)))
@@ -333,17 +333,17 @@ fn relation(
             add(Some(def.register), true);
         }
     }
-    if let (Some(one), Some(two)) = (first.memory, second.memory)
-        && one.access != Access::Prefetch
+    if let (Some(found), Some(two)) = (first.memory, second.memory)
+        && found.access != Access::Prefetch
         && two.access != Access::Prefetch
         && !exclusive
-        && (one.ordered || two.ordered || one.access.writes() || two.access.writes())
+        && (found.ordered || two.ordered || found.access.writes() || two.access.writes())
     {
         let apart = matches!(places, (Some(one_at), Some(two_at))
             if one_at.root == two_at.root
-                && (one_at.distance + i64::from(one.bytes) <= two_at.distance
+                && (one_at.distance + i64::from(found.bytes) <= two_at.distance
                     || two_at.distance + i64::from(two.bytes) <= one_at.distance));
-        if !apart || one.ordered || two.ordered {
+        if !apart || found.ordered || two.ordered {
             add(None, true);
         }
     }

@@ -99,6 +99,6 @@ impl Function {
 #[must_use]
 pub fn stacked(function: &Function, given: &mut dyn Iterator<Item = Reg>) -> u32 {
     let first = 32 + function.frame.rotating.general.max(function.inputs());
-    let stacked = given.filter(|one| one.file == File::General && one.number >= 32);
-    stacked.fold(first, |next, one| next.max(u32::from(one.number) + 1))
+    let stacked = given.filter(|it| it.file == File::General && it.number >= 32);
+    stacked.fold(first, |next, it| next.max(u32::from(it.number) + 1))
 }

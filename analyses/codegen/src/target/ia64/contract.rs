@@ -43,7 +43,7 @@ pub(super) fn contract(function: &mut Function) {
                     let (first, second) = (data.args[0], data.args[1]);
                     let taken = [second, first]
                         .into_iter()
-                        .find_map(|one| Some((one, *products.get(&one)?)));
+                        .find_map(|it| Some((it, *products.get(&it)?)));
                     if let Some((product, from)) = taken.filter(|_| first != second) {
                         let [a, b] = [function.insts[from].args[0], function.insts[from].args[1]];
                         let subtracts = op == BinaryOp::FloatSub;
@@ -57,7 +57,7 @@ pub(super) fn contract(function: &mut Function) {
                         data.op = Op::Fma;
                         data.args = [a, b, c].into_iter().collect();
                         products.remove(&product);
-                        out.retain(|&one| one != from);
+                        out.retain(|&it| it != from);
                     }
                 }
                 _ => {}

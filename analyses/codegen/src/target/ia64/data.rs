@@ -105,17 +105,18 @@ fn object(function: &Function, symbol: &SymbolData, size: u32, out: &mut String)
         return;
     }
     let mut at = 0;
-    for one in addresses {
-        let offset = one.offset as usize;
+    for address in addresses {
+        let offset = address.offset as usize;
         numbers(bytes.get(at..offset).unwrap_or_default(), out);
-        let target = reference(&plain(&one.symbol));
+        let target = reference(&plain(&address.symbol));
         let mut all = function.symbols.values();
-        let code = all.any(|other| other.name == one.symbol && other.kind == SymbolKind::Function);
+        let code =
+            all.any(|other| other.name == address.symbol && other.kind == SymbolKind::Function);
         let directive = match offset % ADDRESS {
             0 => "data8",
             _ => "data8.ua",
         };
-        let _ = match (code, one.addend) {
+        let _ = match (code, address.addend) {
             (true, _) => writeln!(out, "\t{directive} @fptr({target})"),
             (false, 0) => writeln!(out, "\t{directive} {target}"),
             (false, addend) => writeln!(out, "\t{directive} {target}{addend:+}"),

@@ -117,7 +117,7 @@ fn bundle(
     let kinds = &part.shape.slots()[part.from as usize..];
     for (filler, &kind) in part.slots.iter().zip(kinds) {
         match filler {
-            Some(one) => open.push(Written::Instruction(first + *one as usize, false)),
+            Some(found) => open.push(Written::Instruction(first + *found as usize, false)),
             None if kind == Slot::X => {}
             None => open.push(Written::Nop(kind, false)),
         }
@@ -138,10 +138,10 @@ fn bundle(
 
 /// The units of a group, and which instructions stand in front of which.
 fn needs(group: &[Instruction]) -> (Vec<Kind>, Vec<(u32, u32)>) {
-    let insts: Vec<&Inst> = group.iter().map(|one| &one.inst).collect();
+    let insts: Vec<&Inst> = group.iter().map(|it| &it.inst).collect();
     let mut before: Vec<(u32, u32)> = data_dependences(&insts, &[])
         .iter()
-        .map(|one| (one.from, one.to))
+        .map(|dependence| (dependence.from, dependence.to))
         .collect();
     for (to, inst) in insts.iter().enumerate() {
         if inst.ends_block() {

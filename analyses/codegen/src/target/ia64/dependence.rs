@@ -102,7 +102,7 @@ pub fn data_dependences(block: &[&Inst], promises: &[Promise]) -> Vec<Dependence
     let mut accesses: Vec<(u32, Option<Address>)> = Vec::new();
     for (at, &inst) in block.iter().enumerate() {
         let at = at as u32;
-        while let Some(promise) = promises.next_if(|one| one.at <= at) {
+        while let Some(promise) = promises.next_if(|promise| promise.at <= at) {
             builder.relations.promised(promise);
         }
         builder.guard.push(builder.relations.guard(inst.predicate));
@@ -135,7 +135,7 @@ pub fn data_dependences(block: &[&Inst], promises: &[Promise]) -> Vec<Dependence
         }
     }
     let mut out = builder.out;
-    out.sort_by_key(|one| (one.to, one.from));
+    out.sort_by_key(|it| (it.to, it.from));
     out
 }
 
@@ -184,9 +184,9 @@ impl Builder<'_> {
     }
 
     /// Returns true if the two never execute both.
-    fn apart(&self, one: u32, other: u32) -> bool {
-        let (one, other) = (self.guard[one as usize], self.guard[other as usize]);
-        self.relations.told_apart(one, other)
+    fn apart(&self, left: u32, right: u32) -> bool {
+        let (first, other) = (self.guard[left as usize], self.guard[right as usize]);
+        self.relations.told_apart(first, other)
     }
 
     fn reads(&mut self, at: u32) {
@@ -347,14 +347,14 @@ pub(crate) fn read_in_group(from: &Inst, to: &Inst, register: Reg) -> bool {
 }
 
 /// Returns true if two accesses never share a byte.
-fn separate(one: Option<Address>, bytes: u32, other: Option<Address>, more: u32) -> bool {
-    let (Some(one), Some(other)) = (one, other) else {
+fn separate(left: Option<Address>, bytes: u32, right: Option<Address>, more: u32) -> bool {
+    let (Some(first), Some(other)) = (left, right) else {
         return false;
     };
-    let Some(between) = other.distance.checked_sub(one.distance) else {
+    let Some(between) = other.distance.checked_sub(first.distance) else {
         return false;
     };
-    one.root == other.root && (between >= i64::from(bytes) || between <= -i64::from(more))
+    first.root == other.root && (between >= i64::from(bytes) || between <= -i64::from(more))
 }
 
 #[cfg(test)]
@@ -372,7 +372,7 @@ mod tests {
             let found = listing(&document, &text).region_dependences(&(0..4));
             found
                 .iter()
-                .any(|one| (one.from, one.to) == (2, 3) && matches!(one.kind, Kind::Anti(_)))
+                .any(|it| (it.from, it.to) == (2, 3) && matches!(it.kind, Kind::Anti(_)))
         };
         // At most one of the two executes, as long as these are the predicates of the compare.
         assert!(!ordered("(p6) br.cond.sptk"));

@@ -21,12 +21,12 @@ impl Described {
     #[must_use]
     pub fn virtual_register(&self, register: Reg) -> Option<Virtual> {
         let found = self.stand_ins.iter().find(|(reg, _)| *reg == register);
-        found.map(|(_, one)| *one)
+        found.map(|(_, it)| *it)
     }
     /// The register of `inst` that stands for it.
     #[must_use]
     pub fn stand_in(&self, register: Virtual) -> Option<Reg> {
-        let found = self.stand_ins.iter().find(|(_, one)| *one == register);
+        let found = self.stand_ins.iter().find(|(_, it)| *it == register);
         found.map(|(reg, _)| *reg)
     }
 }
@@ -35,11 +35,11 @@ impl Described {
 #[must_use]
 pub fn describe(function: &Function, operation: &Operation) -> Described {
     let mut stand_ins: Vec<(Reg, Virtual)> = Vec::new();
-    for one in operation.virtual_registers() {
-        if stand_ins.iter().any(|(_, known)| *known == one) {
+    for register in operation.virtual_registers() {
+        if stand_ins.iter().any(|(_, known)| *known == register) {
             continue;
         }
-        let file = function.file(one);
+        let file = function.file(register);
         // From where no instruction means a register by itself.
         let first = match file {
             File::General | File::Float => 40,
@@ -48,10 +48,10 @@ pub fn describe(function: &Function, operation: &Operation) -> Described {
         };
         let before = stand_ins.iter().filter(|(reg, _)| reg.file == file).count();
         let number = first + before as u8;
-        stand_ins.push((Reg { file, number }, one));
+        stand_ins.push((Reg { file, number }, register));
     }
-    let register = |one: Virtual| {
-        let found = stand_ins.iter().find(|(_, known)| *known == one);
+    let register = |register: Virtual| {
+        let found = stand_ins.iter().find(|(_, known)| *known == register);
         found.map_or(Reg::R0, |(reg, _)| *reg)
     };
     let (inst, opaque) = match executed(operation, &register) {
@@ -75,12 +75,12 @@ pub fn executed(
 ) -> Result<Inst, Undescribed> {
     let meaning = |operand: &Operand| {
         let name = |name: Name| match name {
-            Name::Virtual(one) => register(one),
-            Name::Fixed(one) => one,
+            Name::Virtual(found) => register(found),
+            Name::Fixed(found) => found,
         };
         match operand {
-            Operand::Register(one) => Meaning::Register(name(*one)),
-            Operand::Address(one) => Meaning::Memory(name(*one)),
+            Operand::Register(found) => Meaning::Register(name(*found)),
+            Operand::Address(found) => Meaning::Memory(name(*found)),
             Operand::Number(number) => Meaning::Number(*number),
             Operand::Symbol(_) | Operand::Block(_) | Operand::Frame(_) => Meaning::Symbol,
         }
@@ -89,7 +89,7 @@ pub fn executed(
         |operands: &[Operand]| -> SmallVec<[Meaning; 4]> { operands.iter().map(meaning).collect() };
     let predicate = operation
         .predicate
-        .map(|one| Meaning::Register(register(one)));
+        .map(|it| Meaning::Register(register(it)));
     effects(
         operation.mnemonic,
         predicate,

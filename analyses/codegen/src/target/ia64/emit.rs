@@ -146,12 +146,12 @@ pub struct Emitted {
 /// The names of a module's functions in the text, each another.
 pub(super) fn names(module: &Module) -> Vec<SmolStr> {
     let plain = |name: &str| -> String {
-        let fits = |one: char| one.is_ascii_alphanumeric() || one == '_';
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         let mut out: String = name
             .chars()
-            .map(|one| if fits(one) { one } else { '_' })
+            .map(|letter| if fits(letter) { letter } else { '_' })
             .collect();
-        if !out.starts_with(|one: char| one.is_ascii_alphabetic() || one == '_') {
+        if !out.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
             out.insert(0, '_');
         }
         out
@@ -362,8 +362,8 @@ fn lowered(
         // Without what was scheduled there is always a way.
         Err(reason) => {
             function = plain;
-            for one in &mut loops {
-                one.pipelined = false;
+            for each in &mut loops {
+                each.pipelined = false;
             }
             let lost = conversions.made.drain(..).filter(|made| made.asked);
             let lost = lost.map(|made| (made.loc, hammocks::Kept::Registers));
@@ -467,7 +467,7 @@ impl Writer {
         self.assembly.line(format!("\t.proc {own}"));
         self.assembly.label(name);
         self.assembly.line("\t.prologue");
-        let register = |one: Virtual| allocation.registers[one.0 as usize];
+        let register = |register: Virtual| allocation.registers[register.0 as usize];
         let label = |block: u32| format!(".L{name}_{block}");
         let print = Print {
             register: &register,
@@ -492,7 +492,7 @@ impl Writer {
             .blocks
             .iter()
             .flat_map(|block| &block.operations)
-            .flat_map(|one| &one.sources)
+            .flat_map(|it| &it.sources)
         {
             if let Operand::Block(to) = operand {
                 targets[*to as usize] = true;
@@ -504,18 +504,18 @@ impl Writer {
             }
             if !block.cycles.is_empty() && block.cycles.len() == block.operations.len() {
                 let mut operations = block.operations.iter();
-                let groups = block.cycles.chunk_by(|one, other| one == other);
+                let groups = block.cycles.chunk_by(|left, right| left == right);
                 self.assembly.decided(groups.map(|group| {
                     let own = operations.by_ref().take(group.len());
-                    own.map(|one| print.instruction(one, one.loc, Some(group[0])))
+                    own.map(|it| print.instruction(it, it.loc, Some(group[0])))
                         .collect()
                 }));
                 continue;
             }
             for operation in &block.operations {
                 if operation.branch() == Some(Branch::Return) {
-                    for one in &frame.epilogue() {
-                        let instruction = print.instruction(one, operation.loc, None);
+                    for each in &frame.epilogue() {
+                        let instruction = print.instruction(each, operation.loc, None);
                         self.assembly.instruction(instruction);
                     }
                 }
@@ -536,8 +536,8 @@ impl Writer {
     }
 
     fn placed(&mut self, operation: &Operation, frame: &Frame, print: &Print<'_>) {
-        for one in frame.placed(operation).operations() {
-            let instruction = print.instruction(one, one.loc, None);
+        for each in frame.placed(operation).operations() {
+            let instruction = print.instruction(each, each.loc, None);
             self.assembly.instruction(instruction);
         }
     }

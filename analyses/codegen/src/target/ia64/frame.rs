@@ -72,11 +72,13 @@ impl Frame {
             .any(preserved)
             || function.frame.rotating.predicate > 0;
         let operations = || function.blocks.iter().flat_map(|block| &block.operations);
-        let counted = operations().any(|one| {
-            one.targets.contains(&Operand::fixed(Reg::LC)) || one.branch() == Some(Branch::Counted)
+        let counted = operations().any(|operation| {
+            operation.targets.contains(&Operand::fixed(Reg::LC))
+                || operation.branch() == Some(Branch::Counted)
         });
-        let spilled = operations()
-            .any(|one| one.opcode() == Opcode::St8 && one.mnemonic.has(Completer::Spill));
+        let spilled = operations().any(|operation| {
+            operation.opcode() == Opcode::St8 && operation.mnemonic.has(Completer::Spill)
+        });
         let pfs = give(function.calls);
         let link = give(function.calls);
         let predicates = give(predicates);
@@ -84,8 +86,8 @@ impl Frame {
         let nats = give(spilled);
         let inputs = function.inputs();
         // What passes arguments on has its place behind all that may be saved.
-        let last = function.outputs.first().map_or(next, |one| {
-            u32::from(allocation.registers[one.0 as usize].number)
+        let last = function.outputs.first().map_or(next, |it| {
+            u32::from(allocation.registers[it.0 as usize].number)
         });
         let alloc = [
             inputs,
@@ -240,8 +242,8 @@ pub(super) enum Placed<'a> {
 impl Placed<'_> {
     pub(super) fn operations(&self) -> &[Operation] {
         match self {
-            Placed::AsItIs(one) => std::slice::from_ref(*one),
-            Placed::One(one) => std::slice::from_ref(one),
+            Placed::AsItIs(found) => std::slice::from_ref(*found),
+            Placed::One(found) => std::slice::from_ref(found),
             Placed::Two(both) => both,
         }
     }

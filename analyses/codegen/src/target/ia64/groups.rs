@@ -144,15 +144,15 @@ impl Listing {
                 walk.stop(item.group == group + 1);
                 group = item.group;
             }
-            while unread.next_if(|&one| one <= at).is_some() {
+            while unread.next_if(|&it| it <= at).is_some() {
                 walk.lose();
             }
-            while label.is_some_and(|one| one <= at) {
+            while label.is_some_and(|it| it <= at) {
                 walk.relations.label();
                 walk.branched.clear();
                 label = labels.next();
             }
-            while let Some(promise) = promises.next_if(|one| one.at <= at) {
+            while let Some(promise) = promises.next_if(|promise| promise.at <= at) {
                 walk.relations.promised(promise);
             }
             walk.step(at, item);
@@ -176,9 +176,9 @@ impl Walk<'_> {
                 .registers
                 .values()
                 .flatten()
-                .map(|one| one.guard)
+                .map(|value| value.guard)
                 .collect();
-            self.relations.prune(|one| held.contains(&one));
+            self.relations.prune(|relation| held.contains(&relation));
         }
     }
 
@@ -209,7 +209,7 @@ impl Walk<'_> {
         let gone = self
             .branched
             .iter()
-            .any(|&one| one != guard && self.relations.implies(guard, one));
+            .any(|&it| it != guard && self.relations.implies(guard, it));
         if !gone {
             let found = self.conflicts(&self.open, item, guard, false);
             let with_before = !self.conflicts(&self.before, item, guard, true).is_empty();

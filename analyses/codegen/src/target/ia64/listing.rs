@@ -134,9 +134,9 @@ pub fn listing(document: &Document, text: &str) -> Listing {
                     _ => {}
                 }
             }
-            StatementKind::Instruction(one) => {
-                let (inst, opaque) = decode(one, &names);
-                out.ranges.extend(out_of_range(one, &names));
+            StatementKind::Instruction(found) => {
+                let (inst, opaque) = decode(found, &names);
+                out.ranges.extend(out_of_range(found, &names));
                 let last = inst.ends_block();
                 let rotates = rotates(&inst, names.rotating());
                 group += u32::from(automatic);
@@ -156,7 +156,7 @@ pub fn listing(document: &Document, text: &str) -> Listing {
         }
         names.see(statement, text);
         match &statement.kind {
-            StatementKind::Directive(one) if matches!(&*one.name, ".proc" | ".endp") => {
+            StatementKind::Directive(found) if matches!(&*found.name, ".proc" | ".endp") => {
                 within_frames(&mut out, function, &mut largest);
                 function = out.beyond.len();
             }
@@ -172,7 +172,7 @@ pub fn listing(document: &Document, text: &str) -> Listing {
     within_frames(&mut out, function, &mut largest);
     // Parts of functions with frames are also written as functions of their own, and are jumped to.
     if out.items.iter().any(|item| item.inst.class == Class::Alloc) {
-        out.beyond.retain(|one| one.frame.is_some());
+        out.beyond.retain(|it| it.frame.is_some());
     }
     let end = out.items.len() as u32;
     if end > block {
@@ -196,8 +196,7 @@ fn beyond(out: &mut Listing, stacked: Stacked) {
     };
     let written = inst.defs.iter().map(|def| def.register);
     let mut named = inst.uses.iter().copied().chain(written);
-    let register =
-        named.find(|one| one.file == File::General && u32::from(one.number) >= 32 + held);
+    let register = named.find(|it| it.file == File::General && u32::from(it.number) >= 32 + held);
     if let Some(register) = register {
         out.beyond.push(Beyond {
             item: out.items.len() as u32 - 1,
@@ -211,25 +210,23 @@ fn beyond(out: &mut Listing, stacked: Stacked) {
 fn within_frames(out: &mut Listing, function: usize, largest: &mut Option<u32>) {
     let largest = largest.take();
     let mut index = 0;
-    out.beyond.retain_mut(|one| {
+    out.beyond.retain_mut(|it| {
         index += 1;
         if index <= function {
             return true;
         }
-        if let (Some(_), Some(largest)) = (one.frame, largest) {
-            one.frame = Some(largest);
+        if let (Some(_), Some(largest)) = (it.frame, largest) {
+            it.frame = Some(largest);
         }
-        let held = one.frame.unwrap_or(8);
-        u32::from(one.register.number) >= 32 + held
+        let held = it.frame.unwrap_or(8);
+        u32::from(it.register.number) >= 32 + held
     });
 }
 
 /// Returns true if the line of the preprocessor chooses between texts, or ends such a choice.
 fn is_conditional(line: &str) -> bool {
     let word = line.trim_start().trim_start_matches('#').trim_start();
-    ["if", "el", "endif"]
-        .iter()
-        .any(|one| word.starts_with(one))
+    ["if", "el", "endif"].iter().any(|it| word.starts_with(it))
 }
 
 /// Returns true if it names registers that a loop branch renames: general ones of the frame's first `rotating`.
@@ -301,10 +298,10 @@ impl Listing {
         let promises: Vec<Promise> = self
             .promises
             .iter()
-            .filter(|one| region.contains(&one.at))
-            .map(|one| Promise {
-                at: one.at - region.start,
-                ..one.clone()
+            .filter(|promise| region.contains(&promise.at))
+            .map(|promise| Promise {
+                at: promise.at - region.start,
+                ..promise.clone()
             })
             .collect();
         data_dependences(&insts, &promises)

@@ -64,7 +64,7 @@ fn general(function: &Function, epic: &Epic, limits: &Limits) -> RegisterFile<Ia
             .max(if rotating.general > 0 { inputs } else { 0 });
     let frame = epic.of(Issue::GeneralStacked);
     let last = (32 + frame).saturating_sub(function.outputs.len() as u32 + SAVES);
-    let stacked = (first..last.max(first)).map(|one| Reg::general(one as u8));
+    let stacked = (first..last.max(first)).map(|it| Reg::general(it as u8));
     let limit = limits.general as usize;
     RegisterFile {
         class: File::General,
@@ -78,9 +78,7 @@ fn general(function: &Function, epic: &Epic, limits: &Limits) -> RegisterFile<Ia
         renamed: None,
         lends: false,
         exclusive: false,
-        arrivals: (32..32 + inputs)
-            .map(|one| Reg::general(one as u8))
-            .collect(),
+        arrivals: (32..32 + inputs).map(|it| Reg::general(it as u8)).collect(),
     }
 }
 
@@ -90,7 +88,7 @@ fn float(function: &Function, epic: &Epic, limits: &Limits) -> RegisterFile<Ia64
     RegisterFile {
         class: File::Float,
         free: (32 + function.frame.rotating.float..last)
-            .map(|one| Reg::float(one as u8))
+            .map(|it| Reg::float(it as u8))
             .take(limit)
             .collect(),
         preserved: (16..32).chain(2..6).map(Reg::float).take(limit).collect(),
@@ -104,7 +102,7 @@ fn float(function: &Function, epic: &Epic, limits: &Limits) -> RegisterFile<Ia64
 
 fn predicate(function: &Function, epic: &Epic, limits: &Limits) -> RegisterFile<Ia64> {
     let last = 16 + epic.of(Issue::PredicateRotating);
-    let rotating = (16 + function.frame.rotating.predicate..last).map(|one| one as u8);
+    let rotating = (16 + function.frame.rotating.predicate..last).map(|it| it as u8);
     let kept = (1..6).chain(rotating).map(Reg::predicate);
     let limit = limits.predicate as usize;
     RegisterFile {
@@ -291,7 +289,7 @@ impl Target for Ia64 {
         let first = stacked(function, given) + SAVES;
         (first..)
             .take(function.outputs.len())
-            .map(|one| Reg::general(one as u8))
+            .map(|it| Reg::general(it as u8))
             .collect()
     }
     fn preserved() -> Vec<Reg> {
@@ -300,7 +298,7 @@ impl Target for Ia64 {
     }
     fn clobbered(_: &Function, outputs: &[Reg]) -> Vec<Reg> {
         // The callee may change its arguments.
-        let outputs = outputs.first().map_or(128, |one| one.number.max(32));
+        let outputs = outputs.first().map_or(128, |it| it.number.max(32));
         [1..4, 8..12, 14..32, outputs..128]
             .into_iter()
             .flatten()
@@ -467,23 +465,23 @@ impl Target for Ia64 {
                 }
             }
             // And back.
-            ([Operand::Register(to), rest], [one, other])
+            ([Operand::Register(to), rest], [left, right])
                 if always && *rest == Operand::fixed(Reg::P0) =>
             {
                 let zero = Operand::fixed(Reg::R0);
                 let from = match operation.opcode() {
                     Opcode::Cmp if operation.mnemonic.completers().eq([Completer::Ne]) => {
-                        match (*one == zero, *other == zero) {
-                            (true, _) => name(other),
-                            (_, true) => name(one),
+                        match (*left == zero, *right == zero) {
+                            (true, _) => name(right),
+                            (_, true) => name(left),
                             _ => None,
                         }
                     }
                     Opcode::Tbit
                         if operation.mnemonic.completers().eq([Completer::Nz])
-                            && *other == Operand::Number(0) =>
+                            && *right == Operand::Number(0) =>
                     {
-                        name(one)
+                        name(left)
                     }
                     _ => None,
                 };

@@ -70,7 +70,7 @@ impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Field::Between(least, most) => write!(f, "{least} to {most}"),
-            Field::OneOf([one]) => write!(f, "{one} alone"),
+            Field::OneOf([found]) => write!(f, "{found} alone"),
             Field::OneOf(all) => {
                 let all: Vec<String> = all.iter().map(ToString::to_string).collect();
                 let (last, others) = all.split_last().ok_or(fmt::Error)?;
@@ -86,8 +86,16 @@ impl fmt::Display for Field {
 /// Numbers of the instruction that its fields do not hold.
 #[must_use]
 pub fn out_of_range(text: &Instruction, names: &Names) -> Vec<OutOfRange> {
-    let meanings: Vec<Meaning> = text.sources.iter().map(|one| names.meaning(one)).collect();
-    let targets: Vec<Meaning> = text.targets.iter().map(|one| names.meaning(one)).collect();
+    let meanings: Vec<Meaning> = text
+        .sources
+        .iter()
+        .map(|source| names.meaning(source))
+        .collect();
+    let targets: Vec<Meaning> = text
+        .targets
+        .iter()
+        .map(|target| names.meaning(target))
+        .collect();
     let mut out = Vec::new();
     for (at, field) in fields(text, &targets, &meanings) {
         if let (Some(&Meaning::Number(number)), Some(operand)) =

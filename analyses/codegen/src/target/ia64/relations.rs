@@ -82,38 +82,38 @@ impl Relations {
     }
 
     /// Returns true if a compare or the author states directly that these two exclude each other.
-    pub(crate) fn told_apart(&self, one: Guard, other: Guard) -> bool {
-        self.exclude(one, other, 0)
+    pub(crate) fn told_apart(&self, left: Guard, right: Guard) -> bool {
+        self.exclude(left, right, 0)
     }
 
-    fn exclude(&self, one: Guard, other: Guard, since: u32) -> bool {
-        let known = self.exclusive.get(&one);
-        known.is_some_and(|all| all.iter().any(|pair| pair.0 == other && pair.1 >= since))
+    fn exclude(&self, left: Guard, right: Guard, since: u32) -> bool {
+        let known = self.exclusive.get(&left);
+        known.is_some_and(|all| all.iter().any(|pair| pair.0 == right && pair.1 >= since))
     }
 
     /// Returns true if at most one of the two is true on all ways that enter at the label of this number or behind it.
-    pub(crate) fn apart(&self, one: Guard, other: Guard, since: u32) -> bool {
-        if self.exclude(one, other, since) {
+    pub(crate) fn apart(&self, left: Guard, right: Guard, since: u32) -> bool {
+        if self.exclude(left, right, since) {
             return true;
         }
-        let (one, other) = (
-            self.implications(one, since),
-            self.implications(other, since),
+        let (first, other) = (
+            self.implications(left, since),
+            self.implications(right, since),
         );
-        let mut pairs = one
+        let mut pairs = first
             .iter()
-            .flat_map(|one| other.iter().map(move |other| (one, other)));
-        pairs.any(|(one, other)| self.exclude(*one, *other, since))
+            .flat_map(|it| other.iter().map(move |other| (it, other)));
+        pairs.any(|(left, right)| self.exclude(*left, *right, since))
     }
 
     /// Returns true if the first is true only where the second is.
-    pub(crate) fn implies(&self, one: Guard, other: Guard) -> bool {
-        one.0 != 0 && self.implications(one, 0).contains(&other)
+    pub(crate) fn implies(&self, left: Guard, right: Guard) -> bool {
+        left.0 != 0 && self.implications(left, 0).contains(&right)
     }
 
     /// The predicate itself, and those that are true where it is.
-    fn implications(&self, one: Guard, since: u32) -> Vec<Guard> {
-        let mut out = vec![one];
+    fn implications(&self, guard: Guard, since: u32) -> Vec<Guard> {
+        let mut out = vec![guard];
         let mut at = 0;
         while at < out.len() && out.len() < LINKS {
             for (next, found) in self.implied.get(&out[at]).into_iter().flatten() {
@@ -126,10 +126,16 @@ impl Relations {
         out
     }
 
-    fn exclude_each_other(&mut self, one: Guard, other: Guard) {
+    fn exclude_each_other(&mut self, left: Guard, right: Guard) {
         let labels = self.labels;
-        self.exclusive.entry(one).or_default().push((other, labels));
-        self.exclusive.entry(other).or_default().push((one, labels));
+        self.exclusive
+            .entry(left)
+            .or_default()
+            .push((right, labels));
+        self.exclusive
+            .entry(right)
+            .or_default()
+            .push((left, labels));
     }
 
     /// Takes in the author's statements.
@@ -137,17 +143,17 @@ impl Relations {
         let numbers = &promise.predicates;
         match promise.kind {
             PromiseKind::Exclusive => {
-                for (index, &one) in numbers.iter().enumerate() {
+                for (index, &each) in numbers.iter().enumerate() {
                     for &other in &numbers[..index] {
-                        self.exclude_each_other(self.guard(one), self.guard(other));
+                        self.exclude_each_other(self.guard(each), self.guard(other));
                     }
                 }
             }
             PromiseKind::Implies => {
                 for pair in numbers.windows(2) {
-                    let (one, other) = (self.guard(pair[0]), self.guard(pair[1]));
-                    let known = self.implied.entry(one).or_default();
-                    known.push((other, self.labels));
+                    let (left, right) = (self.guard(pair[0]), self.guard(pair[1]));
+                    let known = self.implied.entry(left).or_default();
+                    known.push((right, self.labels));
                 }
             }
             PromiseKind::Unrelated if numbers.is_empty() => self.forget(),
@@ -168,9 +174,9 @@ impl Relations {
 
     fn keep(&mut self, kept: impl Fn(u8) -> bool) {
         for pairs in [&mut self.exclusive, &mut self.implied] {
-            pairs.retain(|one, others| {
+            pairs.retain(|it, others| {
                 others.retain(|(other, _)| kept(other.0));
-                kept(one.0) && !others.is_empty()
+                kept(it.0) && !others.is_empty()
             });
         }
     }
@@ -202,7 +208,7 @@ impl Relations {
         }
         let qualifying = self.guard(inst.predicate);
         let old: Vec<Guard> = targets.iter().map(|target| self.guard(target.0)).collect();
-        let before = matches!(old[..], [one, other] if self.exclude(one, other, 0));
+        let before = matches!(old[..], [left, right] if self.exclude(left, right, 0));
         for &(number, ..) in &targets {
             self.written[usize::from(number)] += 1;
         }
@@ -226,14 +232,14 @@ impl Relations {
         let always = targets.iter().any(|target| target.2);
         let certain = before || inst.predicate == 0 || always;
         let compares = matches!(inst.class, Class::Compare | Class::FloatCompare);
-        if let (true, [one, other], true, true) = (compares, &targets[..], plain, certain) {
-            let (one, other) = (self.guard(one.0), self.guard(other.0));
-            self.exclude_each_other(one, other);
+        if let (true, [left, right], true, true) = (compares, &targets[..], plain, certain) {
+            let (first, other) = (self.guard(left.0), self.guard(right.0));
+            self.exclude_each_other(first, other);
         }
         if compares && plain && always && inst.predicate != 0 {
             for target in &targets {
-                let one = self.guard(target.0);
-                let known = self.implied.entry(one).or_default();
+                let found = self.guard(target.0);
+                let known = self.implied.entry(found).or_default();
                 known.push((qualifying, self.labels));
             }
         }
@@ -253,11 +259,11 @@ impl Relations {
     /// Drops the relations of predicates that were written since, except those that are still needed.
     pub(crate) fn prune(&mut self, asked: impl Fn(Guard) -> bool) {
         let written = self.written;
-        let kept = |one: Guard| written[usize::from(one.0) & 63] == one.1 || asked(one);
+        let kept = |guard: Guard| written[usize::from(guard.0) & 63] == guard.1 || asked(guard);
         for pairs in [&mut self.exclusive, &mut self.implied] {
-            pairs.retain(|one, others| {
+            pairs.retain(|it, others| {
                 others.retain(|(other, _)| kept(*other));
-                kept(*one) && !others.is_empty()
+                kept(*it) && !others.is_empty()
             });
         }
     }

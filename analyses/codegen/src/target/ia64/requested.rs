@@ -68,7 +68,7 @@ pub(super) fn request(
     common: Option<Options>,
 ) -> Option<Request> {
     let own = around(loops, places);
-    let asked = own.and_then(|one| Asked::of(one.pipeline.as_ref()?));
+    let asked = own.and_then(|it| Asked::of(it.pipeline.as_ref()?));
     let given = || common.unwrap_or_default();
     let options = match asked {
         None => common?,
@@ -107,13 +107,13 @@ pub(super) fn request(
             ..given()
         },
     };
-    let word = own.and_then(|one| one.pipeline.clone());
+    let word = own.and_then(|it| it.pipeline.clone());
     Some(Request {
         options: Options {
-            independent: own.is_some_and(|one| one.independent),
+            independent: own.is_some_and(|it| it.independent),
             ..options
         },
-        head: own.map_or(Loc::NONE, |one| one.loc),
+        head: own.map_or(Loc::NONE, |it| it.loc),
         unknown: word.filter(|word| Asked::of(word).is_none()),
     })
 }
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(by.head, at(0));
         let best = asked(Some("best"), Some(common)).expect("a request");
         assert_eq!(best.options.method, None);
-        assert!(asked(Some("none"), Some(common)).is_some_and(|one| one.options.leave));
+        assert!(asked(Some("none"), Some(common)).is_some_and(|it| it.options.leave));
         let explicit = asked(Some("explicit_epilogue"), None).expect("a request");
         assert_eq!(explicit.options.epilogue, Epilogue::Explicit);
         for method in Method::ALL {

@@ -232,7 +232,7 @@ impl Rows {
         let width = machine.width();
         let bundles = machine.of(Issue::Bundles);
         let mut patterns: Vec<Pattern> = Vec::new();
-        let one = |shape: Shape| {
+        let found = |shape: Shape| {
             let mut out = Pattern::default();
             for slot in shape.slots() {
                 match slot {
@@ -255,7 +255,7 @@ impl Rows {
             }
         };
         for first in Shape::ALL {
-            add(one(first));
+            add(found(first));
             if bundles < 2 {
                 continue;
             }
@@ -271,29 +271,29 @@ impl Rows {
                 if second == Shape::Bbb && !plain {
                     continue;
                 }
-                let (one, two) = (one(first), one(second));
+                let (it, two) = (found(first), found(second));
                 add(Pattern {
-                    m: one.m + two.m,
-                    i: one.i + two.i,
-                    f: one.f + two.f,
+                    m: it.m + two.m,
+                    i: it.i + two.i,
+                    f: it.f + two.f,
                     // Branches stand in the second alone.
                     b: two.b,
-                    l: one.l + two.l,
+                    l: it.l + two.l,
                 });
             }
         }
         patterns.sort_by_key(|pattern| (pattern.m, pattern.i, pattern.f, pattern.b, pattern.l));
         patterns.dedup();
         let all = patterns.clone();
-        let beaten = |one: &Pattern, other: &Pattern| {
-            one != other
-                && one.m <= other.m
-                && one.i <= other.i
-                && one.f <= other.f
-                && one.b <= other.b
-                && one.l <= other.l
+        let beaten = |pattern: &Pattern, other: &Pattern| {
+            pattern != other
+                && pattern.m <= other.m
+                && pattern.i <= other.i
+                && pattern.f <= other.f
+                && pattern.b <= other.b
+                && pattern.l <= other.l
         };
-        patterns.retain(|one| !all.iter().any(|other| beaten(one, other)));
+        patterns.retain(|pattern| !all.iter().any(|other| beaten(pattern, other)));
         let mut ports = [u32::MAX; PORTS];
         for (port, key) in [
             (Port::Load, Issue::PortsLoad),
@@ -350,7 +350,7 @@ impl Rows {
         // Loop branches are legal in the last slot of a bundle alone.
         let early = |part: &Part| {
             let mut filled = part.slots.iter().take(2).flatten();
-            filled.any(|&one| kinds[one as usize].ty == Type::B)
+            filled.any(|&it| kinds[it as usize].ty == Type::B)
         };
         let accept = |parts: &[Part]| !parts.iter().any(early) && self.issues(parts, kinds);
         (0..self.bundles)
@@ -366,7 +366,7 @@ impl Rows {
         if parts.len() as u32 > self.bundles {
             return false;
         }
-        let kind = |filler: Option<u32>| filler.map(|one| kinds[one as usize]);
+        let kind = |filler: Option<u32>| filler.map(|it| kinds[it as usize]);
         // If there are more M than I ports, an A instruction moves from I to M.
         let over = self.width.m > self.width.i;
         if let [first, second] = parts {
@@ -421,8 +421,8 @@ impl Rows {
                         first_i |= !last;
                     }
                     Slot::F => {
-                        let one = self.ports[Port::FloatCompare as usize] < self.width.f;
-                        if number == 1 && one && port == Some(Port::FloatCompare) {
+                        let found = self.ports[Port::FloatCompare as usize] < self.width.f;
+                        if number == 1 && found && port == Some(Port::FloatCompare) {
                             return false;
                         }
                         f += 1;
@@ -472,14 +472,14 @@ impl Rows {
         let share = |wanted: u32, units: u32| wanted.saturating_mul(1000) / units.max(1);
         let integers = share(
             all.a + all.i + all.m + all.l,
-            most(&|one| one.m + one.i + one.l),
+            most(&|it| it.m + it.i + it.l),
         );
         let by_type = |ty: Type| match ty {
             Type::A => integers,
-            Type::M => share(all.m, most(&|one| one.m)),
+            Type::M => share(all.m, most(&|it| it.m)),
             Type::I | Type::L => share(all.i + all.l, self.integer),
-            Type::F => share(all.f, most(&|one| one.f)),
-            Type::B => share(all.b, most(&|one| one.b)),
+            Type::F => share(all.f, most(&|it| it.f)),
+            Type::B => share(all.b, most(&|it| it.b)),
         };
         let by_port = |port: Port| share(all.ports[port as usize], self.ports[port as usize]);
         kinds
@@ -494,7 +494,7 @@ impl Rows {
         let most = |of: &dyn Fn(&Pattern) -> u32| self.patterns.iter().map(of).max().unwrap_or(1);
         let port = |port: Port| (all.ports[port as usize], self.ports[port as usize]);
         let mut out = vec![
-            ("M", (all.m, most(&|one| one.m))),
+            ("M", (all.m, most(&|it| it.m))),
             ("loads", port(Port::Load)),
             ("floating-point loads", port(Port::FloatLoad)),
             ("stores", port(Port::Store)),
@@ -512,12 +512,12 @@ impl Rows {
                 "M and I",
                 (
                     all.a + all.i + all.m + all.l,
-                    most(&|one| one.m + one.i + one.l),
+                    most(&|it| it.m + it.i + it.l),
                 ),
             ),
-            ("F", (all.f, most(&|one| one.f))),
+            ("F", (all.f, most(&|it| it.f))),
             ("floating-point compares", port(Port::FloatCompare)),
-            ("B", (all.b, most(&|one| one.b))),
+            ("B", (all.b, most(&|it| it.b))),
             (
                 "slots",
                 (
@@ -536,9 +536,9 @@ impl Rows {
             })
             .collect();
         // The finer unit keeps its place in front of the coarser one.
-        out.sort_by(|one, other| {
-            let (one, other) = (one.fraction(), other.fraction());
-            other.total_cmp(&one)
+        out.sort_by(|left, right| {
+            let (first, other) = (left.fraction(), right.fraction());
+            other.total_cmp(&first)
         });
         out
     }

@@ -83,11 +83,11 @@ impl Listing {
         let start = self.items[..item as usize]
             .iter()
             .rev()
-            .take_while(|one| both(one))
+            .take_while(|item| both(item))
             .count();
         let behind = self.items[item as usize..]
             .iter()
-            .take_while(|one| both(one))
+            .take_while(|item| both(item))
             .count();
         let range = item as usize - start..item as usize + behind;
         rules.joins(group) && counted(&self.items[range], machine.width()).0 == 1
@@ -102,7 +102,7 @@ pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -
     let mut incoming = found.iter().peekable();
     let mut out: Vec<Group> = Vec::new();
     let mut at = 0;
-    for group in items.chunk_by(|one, other| one.group == other.group) {
+    for group in items.chunk_by(|left, right| left.group == right.group) {
         let (from, to) = (at, at + group.len());
         at = to;
         let before = out.last();
@@ -111,16 +111,16 @@ pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -
         // The earliest cycle in which it could issue, and whether something holds it behind the previous
         // group.
         let (mut ready, mut waits_for, mut bound) = (0, None, false);
-        while let Some(one) = incoming.next_if(|one| (one.to as usize) < to) {
-            if one.from as usize >= from {
+        while let Some(found) = incoming.next_if(|it| (it.to as usize) < to) {
+            if found.from as usize >= from {
                 continue;
             }
-            bound |= one.from >= first_before && !one.together && !one.kind.shares_group();
-            let there = issued[one.from as usize] + wait(one, &insts, machine);
+            bound |= found.from >= first_before && !found.together && !found.kind.shares_group();
+            let there = issued[found.from as usize] + wait(found, &insts, machine);
             if there > ready {
                 ready = there;
-                waits_for = match one.kind {
-                    Kind::Flow(register) => Some((one.from, register)),
+                waits_for = match found.kind {
+                    Kind::Flow(register) => Some((found.from, register)),
                     _ => None,
                 };
             }
@@ -177,10 +177,13 @@ pub(super) fn unit(inst: &Inst) -> Type {
 }
 
 /// Cycles that a dependence asks for.
-pub(super) fn wait(one: &Dependence, block: &[&Inst], machine: &Epic) -> u32 {
-    let (from, to) = (block[one.from as usize], block[one.to as usize]);
-    match one.kind {
-        Kind::Flow(register) if one.together => match from.class {
+pub(super) fn wait(dependence: &Dependence, block: &[&Inst], machine: &Epic) -> u32 {
+    let (from, to) = (
+        block[dependence.from as usize],
+        block[dependence.to as usize],
+    );
+    match dependence.kind {
+        Kind::Flow(register) if dependence.together => match from.class {
             Class::Compare
             | Class::FloatCompare
             | Class::ToPredicates
@@ -193,7 +196,7 @@ pub(super) fn wait(one: &Dependence, block: &[&Inst], machine: &Epic) -> u32 {
         // The assembler loses track of exclusive predicates if one of them is written in the group.
         Kind::Anti(register) if register.file == File::Predicate => 1,
         Kind::Anti(_) | Kind::Memory => 0,
-        Kind::Control => u32::from(!one.together),
+        Kind::Control => u32::from(!dependence.together),
     }
 }
 
@@ -209,17 +212,17 @@ pub(super) fn of_block(
         (at < block.len() as u32).then_some(at)
     };
     let mut out = control_dependences(insts);
-    let start = found.partition_point(|one| one.to + first < block.start);
+    let start = found.partition_point(|it| it.to + first < block.start);
     let own = found[start..].iter();
-    let own = own.take_while(|one| one.to + first < block.end);
-    out.extend(own.filter_map(|one| {
+    let own = own.take_while(|it| it.to + first < block.end);
+    out.extend(own.filter_map(|it| {
         Some(Dependence {
-            from: inside(one.from)?,
-            to: inside(one.to)?,
-            ..*one
+            from: inside(it.from)?,
+            to: inside(it.to)?,
+            ..*it
         })
     }));
-    out.sort_by_key(|one| (one.to, one.from));
+    out.sort_by_key(|it| (it.to, it.from));
     out
 }
 
@@ -242,14 +245,17 @@ mod tests {
     fn a_group_waits_for_what_it_reads_and_a_stop_that_binds_nothing_is_needless() {
         let text = "\tldfd f6 = [r32] ;;\n\tadd r15 = 1, r33 ;;\n\tfadd f8 = f6, f6 ;;\n";
         let found = groups(text);
-        let cycles: Vec<_> = found.iter().map(|one| (one.cycle, one.waits)).collect();
+        let cycles: Vec<_> = found.iter().map(|it| (it.cycle, it.waits)).collect();
         // A floating-point load takes six cycles.
         assert_eq!(cycles, [(0, 0), (1, 0), (6, 4)]);
         assert_eq!(found[2].waits_for, Some((0, Reg::float(6))));
         // The last would only wait a cycle longer.
-        assert!(found.iter().all(|one| !one.needless_stop));
+        assert!(found.iter().all(|it| !it.needless_stop));
         let text = "\tld8 r14 = [r32] ;;\n\tadd r15 = 1, r33 ;;\n\tadd r8 = r14, r15 ;;\n";
-        let stops: Vec<_> = groups(text).iter().map(|one| one.needless_stop).collect();
+        let stops: Vec<_> = groups(text)
+            .iter()
+            .map(|group| group.needless_stop)
+            .collect();
         assert_eq!(stops, [false, true, false]);
     }
 
@@ -262,7 +268,10 @@ mod tests {
             // The store need not wait for what the sum waits for.
             "\tldfd f6 = [r32]\n\tadd r15 = 1, r33 ;;\n\tst8 [r15] = r0 ;;\n\tfadd f8 = f6, f6 ;;\n",
         ] {
-            assert!(groups(text).iter().all(|one| !one.needless_stop), "{text}");
+            assert!(
+                groups(text).iter().all(|group| !group.needless_stop),
+                "{text}"
+            );
         }
     }
 

@@ -12,9 +12,11 @@ use syntax::ia64::names::Names;
 /// Characters that have no place in a name become points; a name that begins with a digit gets one in front.
 #[must_use]
 pub(crate) fn plain(name: &str) -> SmolStr {
-    let fits = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$');
-    let begins = name.starts_with(|one: char| one.is_ascii_digit());
-    let whole = name.chars().map(|one| if fits(one) { one } else { '.' });
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '$');
+    let begins = name.starts_with(|letter: char| letter.is_ascii_digit());
+    let whole = name
+        .chars()
+        .map(|letter| if fits(letter) { letter } else { '.' });
     if begins || name.is_empty() {
         std::iter::once('.').chain(whole).collect()
     } else {
@@ -29,7 +31,7 @@ pub(crate) fn reference(name: &str) -> SmolStr {
     let numbered = ["in", "loc", "out", "ret", "farg", "fret"]
         .iter()
         .filter_map(|file| lower.strip_prefix(file))
-        .any(|rest| !rest.is_empty() && rest.bytes().all(|one| one.is_ascii_digit()));
+        .any(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
     match numbered || Names::default().register(name).is_some() {
         true => format_smolstr!("{name}#"),
         false => name.into(),

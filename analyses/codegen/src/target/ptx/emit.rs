@@ -172,6 +172,19 @@ impl External {
     }
 }
 
+/// Returns true if a line is an instruction whose opcode the table has, or no instruction at all: a directive, a label,
+/// a brace.
+fn has_opcode(line: &str) -> bool {
+    let line = line.trim();
+    let line = match line.strip_prefix('@') {
+        Some(guarded) => guarded.split_once(' ').map_or("", |(_, rest)| rest),
+        None => line,
+    };
+    let (name, _) = line.split_at(line.find(['.', ' ', ';', ':']).unwrap_or(line.len()));
+    let is_instruction = line.ends_with(';') && !name.is_empty();
+    !is_instruction || isa::ptx::Opcode::find(name).is_some()
+}
+
 pub(super) struct Emitter<'f> {
     pub(super) module: &'f Module,
     pub(super) function: &'f Function,
@@ -335,7 +348,13 @@ impl<'f> Emitter<'f> {
         self.raw(format_args!("{name}:"));
     }
     pub(super) fn raw(&mut self, line: impl std::fmt::Display) {
+        let start = self.text.len();
         let _ = writeln!(self.text, "{line}");
+        debug_assert!(
+            has_opcode(&self.text[start..]),
+            "no opcode of PTX: {}",
+            &self.text[start..]
+        );
         if self.here != Loc::NONE {
             self.lines.push((self.printed, self.here));
         }
@@ -629,5 +648,32 @@ pub(super) fn parameter_type(ty: Type) -> &'static str {
         Type::F32 => "f32",
         Type::F64 => "f64",
         Type::I64 | Type::Ptr(_) | Type::Handle | Type::Opaque => "u64",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_opcode;
+
+    #[test]
+    fn opcodes_that_the_table_lacks_are_told_apart() {
+        for line in [
+            "\tadd.s32 %r1, %r2, 1;\n",
+            "\t@!%p1 bra $L1;\n",
+            "\tret;\n",
+            "$L1:\n",
+            "\t.loc 1 2 3\n",
+            "\t.param .b32 arg0;\n",
+            "\t{\n",
+        ] {
+            assert!(has_opcode(line), "{line}");
+        }
+        for line in [
+            "\tadds.s32 %r1, %r2, 1;\n",
+            "\t@%p1 brq $L1;\n",
+            "\trett;\n",
+        ] {
+            assert!(!has_opcode(line), "{line}");
+        }
     }
 }

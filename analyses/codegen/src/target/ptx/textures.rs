@@ -25,12 +25,9 @@ struct Further {
 impl Further {
     /// Offsets alone are integers.
     fn of(all: &[Value], float: impl Fn(Value) -> bool) -> Further {
-        let offsets = all.iter().position(|&one| !float(one)).unwrap_or(all.len());
+        let offsets = all.iter().position(|&it| !float(it)).unwrap_or(all.len());
         let (scalars, rest) = all.split_at(offsets);
-        let clamp = rest
-            .iter()
-            .position(|&one| float(one))
-            .unwrap_or(rest.len());
+        let clamp = rest.iter().position(|&it| float(it)).unwrap_or(rest.len());
         Further {
             scalars: scalars.to_vec(),
             offsets: rest[..clamp].to_vec(),
@@ -136,7 +133,7 @@ impl Emitter<'_> {
             TextureOp::Sample | TextureOp::SampleBias | TextureOp::SampleCompare => {
                 let [x, y] = self.gradients(&position[..axes.min(position.len())], scalars.first());
                 let length = if axes == 3 { 4 } else { axes };
-                let [x, y] = [x, y].map(|one| vector(one, length));
+                let [x, y] = [x, y].map(|it| vector(it, length));
                 name = format!("tex.grad.{shape}");
                 tail = format!(", {x}, {y}");
             }
@@ -144,7 +141,7 @@ impl Emitter<'_> {
                 if scalars.len() == 2 * axes && access.op != TextureOp::SampleLevel {
                     let (x, y) = scalars.split_at(axes);
                     let length = if axes == 3 { 4 } else { axes };
-                    let [x, y] = [x, y].map(|one| vector(self.registers(one), length));
+                    let [x, y] = [x, y].map(|it| vector(self.registers(it), length));
                     name = format!("tex.grad.{shape}");
                     tail = format!(", {x}, {y}");
                 } else if let Some(&level) = scalars.first() {
@@ -163,7 +160,7 @@ impl Emitter<'_> {
                 return Err(no_form("an offset for each texel"));
             }
             let offsets = match further.offsets.as_slice() {
-                [one] => self.register(*one).to_string(),
+                [found] => self.register(*found).to_string(),
                 many => vector(self.registers(many), if axes == 3 { 4 } else { axes }),
             };
             tail.push_str(&format!(", {offsets}"));
@@ -259,7 +256,7 @@ impl Emitter<'_> {
             parts.push(parts[2].clone());
         }
         match parts.as_slice() {
-            [one] => format!("{{{one}}}"),
+            [found] => format!("{{{found}}}"),
             many => format!("{{{}}}", many.join(", ")),
         }
     }
@@ -279,7 +276,7 @@ impl Emitter<'_> {
             scale
         });
         [1, 2].map(|bit| {
-            let one = |&own: &Register| {
+            let found = |&own: &Register| {
                 let [other, difference] = [(); 2].map(|()| self.fresh(Class::Float));
                 self.line(format_args!(
                     "shfl.sync.bfly.b32 {other}, {own}, {bit}, 31, {mask}"
@@ -292,7 +289,7 @@ impl Emitter<'_> {
                 }
                 difference
             };
-            own.iter().map(one).collect()
+            own.iter().map(found).collect()
         })
     }
 

@@ -28,7 +28,7 @@ use smol_str::SmolStr;
 /// The bounds of a loop's interval.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LoopBounds {
-    /// What is asked of each resource that is asked for, the scarcest first.
+    /// The demand for each resource that is used, the scarcest first.
     pub units: Vec<ResourceBound>,
     /// Cycles; 0 without a recurrence.
     pub rec_mii: u32,
@@ -82,7 +82,7 @@ pub(super) fn examine(function: &Function, source: &ir::Function, sets: &Sets) -
             .iter()
             .flat_map(|&block| &function.blocks[block as usize].operations)
             .collect();
-        let places: Vec<Loc> = operations.iter().map(|one| one.loc).collect();
+        let places: Vec<Loc> = operations.iter().map(|operation| operation.loc).collect();
         let places: Vec<Loc> = places.into_iter().filter(|&loc| loc != Loc::NONE).collect();
         let counted = is_counted(function, &region);
         let mut report = LoopReport {
@@ -99,7 +99,7 @@ pub(super) fn examine(function: &Function, source: &ir::Function, sets: &Sets) -
         }
         let calls = operations
             .iter()
-            .any(|one| one.branch() == Some(Branch::Call));
+            .any(|operation| operation.branch() == Some(Branch::Call));
         if region.blocks.len() == 1 && !calls {
             let (found, may_meet) = bounded(function, region.header, sets, &variables);
             report.bounds = found;
@@ -135,7 +135,7 @@ fn uncounted(function: &Function, region: &Region) -> Reason {
     };
     if let Some(&block) = region.blocks.iter().find(leaves) {
         let mut operations = function.blocks[block as usize].operations.iter().rev();
-        let branch = operations.find(|one| one.branch().is_some());
+        let branch = operations.find(|operation| operation.branch().is_some());
         return Reason::LeavesEarly(branch.map_or(Loc::NONE, |branch| branch.loc));
     }
     let known = region.blocks.last();

@@ -121,7 +121,7 @@ pub fn tuple(operation: &Operation) -> &[Operand] {
             let first = operation.sources.iter().position(register).unwrap_or(0);
             let count = operation.sources[first..]
                 .iter()
-                .take_while(|one| register(one))
+                .take_while(|source| register(source))
                 .count();
             &operation.sources[first..first + count]
         }

@@ -96,7 +96,8 @@ pub(super) fn count(function: &mut Function) {
 fn counted(function: &Function, region: &Region) -> Option<Function> {
     let calls = |&block: &u32| {
         let mut operations = function.blocks[block as usize].operations.iter();
-        operations.any(|one| matches!(one.branch(), Some(Branch::Call | Branch::Counted)))
+        operations
+            .any(|operation| matches!(operation.branch(), Some(Branch::Call | Branch::Counted)))
     };
     if region.blocks.iter().any(calls) {
         return None;
@@ -116,7 +117,7 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
         .map(|&block| &out.blocks[block as usize + 1]);
     let reads = inside
         .flat_map(|block| &block.operations)
-        .filter(|one| one.reads().any(|read| read == found.counter))
+        .filter(|it| it.reads().any(|read| read == found.counter))
         .count();
     let live = Liveness::of(&out);
     let behind = last + 1;
@@ -165,7 +166,11 @@ fn enter(function: &mut Function, region: &Region) -> Option<u32> {
         return None;
     }
     for (number, block) in function.blocks.iter_mut().enumerate() {
-        for operand in block.operations.iter_mut().flat_map(|one| &mut one.sources) {
+        for operand in block
+            .operations
+            .iter_mut()
+            .flat_map(|operation| &mut operation.sources)
+        {
             if let Operand::Block(to) = operand
                 && (*to > at || *to == at && inside(number as u32))
             {
@@ -204,7 +209,7 @@ pub(super) fn counting(function: &Function, region: &Region, last: u32) -> Optio
     }
     let compare = operations
         .iter()
-        .rposition(|one| one.writes().any(|written| written == flag))?;
+        .rposition(|operation| operation.writes().any(|written| written == flag))?;
     if operations[compare].predicate.is_some() || !is_local(function, flag) {
         return None;
     }
@@ -217,7 +222,7 @@ pub(super) fn counting(function: &Function, region: &Region, last: u32) -> Optio
     };
     let writes = |of: Virtual| {
         inside()
-            .filter(|one| one.writes().any(|written| written == of))
+            .filter(|it| it.writes().any(|written| written == of))
             .count()
     };
     let (relation, pair) = relation(&operations[compare])?;
@@ -262,13 +267,13 @@ pub(super) fn counting(function: &Function, region: &Region, last: u32) -> Optio
 /// loop, too.
 fn is_local(function: &Function, flag: Virtual) -> bool {
     function.blocks.iter().all(|block| {
-        let reads = |one: &Operation| one.reads().any(|read| read == flag);
-        let writes = |one: &Operation| one.writes().any(|written| written == flag);
+        let reads = |operation: &Operation| operation.reads().any(|read| read == flag);
+        let writes = |operation: &Operation| operation.writes().any(|written| written == flag);
         let mut readers = block
             .operations
             .iter()
             .enumerate()
-            .filter(|(_, one)| reads(one));
+            .filter(|(_, it)| reads(it));
         match (readers.next(), readers.next()) {
             (None, _) => true,
             (Some((at, _)), None) => block.operations[..at].iter().any(writes),
@@ -302,7 +307,7 @@ fn relation(compare: &Operation) -> Option<(Relation, [Limit; 2])> {
 fn step(operations: &[Operation], counter: Virtual) -> Option<(usize, i64)> {
     let at = operations
         .iter()
-        .rposition(|one| one.writes().any(|written| written == counter))?;
+        .rposition(|operation| operation.writes().any(|written| written == counter))?;
     let found = &operations[at];
     let own = Operand::register(counter);
     if found.targets[..] != [own.clone()] || found.mnemonic.condition != Condition::Always {
@@ -350,7 +355,7 @@ impl Counting {
 fn constant_behind(function: &Function, mut block: u32, register: Virtual) -> Option<i64> {
     for _ in 0..function.blocks.len() {
         let operations = &function.blocks[block as usize].operations;
-        let writes = |one: &&Operation| one.writes().any(|written| written == register);
+        let writes = |operation: &&Operation| operation.writes().any(|written| written == register);
         if let Some(last) = operations.iter().rev().find(writes) {
             let number = match (last.mnemonic.opcode, &last.sources[..]) {
                 (Opcode::Clr, []) => Some(0),
@@ -360,7 +365,7 @@ fn constant_behind(function: &Function, mut block: u32, register: Virtual) -> Op
             return number.filter(|_| last.mnemonic.condition == Condition::Always);
         }
         let all = 0..function.blocks.len() as u32;
-        let mut before = all.filter(|&one| function.successors(one).contains(&block));
+        let mut before = all.filter(|&it| function.successors(it).contains(&block));
         match (before.next(), before.next()) {
             (Some(only), None) => block = only,
             _ => return None,

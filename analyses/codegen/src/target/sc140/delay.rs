@@ -36,7 +36,7 @@ pub(super) fn fill(function: &mut Function, allocation: &Allocation, sets: &Sets
     }
     let slots = Slots { allocation, sets };
     for block in &mut function.blocks {
-        let counts = |one: &Operation| one.branch() == Some(Branch::Counted);
+        let counts = |operation: &Operation| operation.branch() == Some(Branch::Counted);
         if !block.operations.iter().any(counts) {
             slots.fill(block);
         }
@@ -82,11 +82,11 @@ impl Slots<'_> {
         let slot = if alone { at - 1 } else { at };
         let is_free = |to: usize| {
             let occupied = rows[to].iter().any(flows);
-            let is_slot = to > 0 && rows[to - 1].iter().any(|one| one.mnemonic.delayed);
+            let is_slot = to > 0 && rows[to - 1].iter().any(|it| it.mnemonic.delayed);
             !occupied && !is_slot
         };
         let in_slot = self.may_be_slot(&rows[slot], &jump)
-            && !(alone && rows[slot].iter().any(|one| is_late(one, self.allocation)));
+            && !(alone && rows[slot].iter().any(|it| is_late(it, self.allocation)));
         // Into the set in front of the slot, or in one of its own there.
         let joins = slot.checked_sub(1).filter(|&to| {
             is_free(to) && self.is_ready(rows, &jump, at, to) && self.fits(&rows[to], &jump)
@@ -140,7 +140,7 @@ impl Slots<'_> {
         read.chain(stack).all(|name| {
             let storage = locate(name);
             let rows = rows.iter().enumerate();
-            let mut writers = rows.flat_map(|(at, row)| row.iter().map(move |one| (at, one)));
+            let mut writers = rows.flat_map(|(at, row)| row.iter().map(move |it| (at, it)));
             writers.all(|(at, operation)| {
                 let mut written = writes(operation).into_iter().flat_map(&locate);
                 let latency = || Sc140::latency(self.sets, operation, jump, name) as usize;
@@ -153,7 +153,7 @@ impl Slots<'_> {
         let all: Vec<Operation> = row.iter().chain([jump]).cloned().collect();
         let packer = Sc140::packer(self.sets, &all);
         let mut demand = <<Sc140 as Scheduled>::Packer as Packer>::Demand::default();
-        (0..all.len() as u32).for_each(|one| packer.add(&mut demand, one));
+        (0..all.len() as u32).for_each(|it| packer.add(&mut demand, it));
         packer.fits(&demand)
     }
 }

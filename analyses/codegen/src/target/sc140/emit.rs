@@ -172,7 +172,7 @@ fn emit_all(
     let names: Vec<SmolStr> = module
         .functions
         .iter()
-        .map(|one| one.name.clone())
+        .map(|function| function.name.clone())
         .collect();
     let made: Vec<Result<Made, Vec<Refused>>> = (0..module.functions.len())
         .map(|number| {

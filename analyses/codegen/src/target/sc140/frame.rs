@@ -109,13 +109,15 @@ impl Frame {
     pub(super) fn insert(&self, function: &mut Function, arrivals: Vec<Operation>) {
         let entered = (0..function.blocks.len() as u32).flat_map(|at| function.successors(at));
         debug_assert!(!entered.into_iter().any(|to| to == 0), "{}", function.name);
-        let arrivals = arrivals.into_iter().map(|one| vec![one]);
+        let arrivals = arrivals.into_iter().map(|arrival| vec![arrival]);
         let prologue = self.prologue().into_iter().chain(arrivals).collect();
         let mut epilogue = self.epilogue();
         // An interrupt may use what is beyond the stack pointer.
         if !function.slots.is_empty() {
             let operations = epilogue.iter_mut().flatten();
-            for operation in operations.filter(|one| one.mnemonic.opcode == Opcode::Suba) {
+            for operation in
+                operations.filter(|operation| operation.mnemonic.opcode == Opcode::Suba)
+            {
                 operation.memory = Some(Reference {
                     object: Object::Unknown,
                     bytes: self.bytes as u32,
@@ -128,7 +130,7 @@ impl Frame {
         let all = function.blocks.iter_mut();
         for operation in all
             .flat_map(|block| &mut block.operations)
-            .filter(|one| returns(one))
+            .filter(|it| returns(it))
         {
             operation.sources.push(Operand::fixed(Reg::SP));
         }

@@ -55,7 +55,7 @@ pub struct LoopReport {
     pub refused: Option<Unpipelined>,
     /// Its rounds fill the kernel: no loop executes what is left.
     pub whole: bool,
-    /// What else holds it back.
+    /// The other reasons that hold it back.
     pub reasons: Vec<Reason>,
     /// The stage of each operation of the kernel; empty without one.
     pub kernel_stages: Vec<u32>,
@@ -240,7 +240,8 @@ fn cycles_around(function: &Function, header: u32, sets: &Sets) -> u32 {
     // The slot of a jump is a cycle of its own.
     let back = Operand::Block(header);
     let mut operations = blocks().flat_map(|block| &block.operations);
-    let delayed = operations.any(|one| one.mnemonic.delayed && one.sources.contains(&back));
+    let delayed =
+        operations.any(|operation| operation.mnemonic.delayed && operation.sources.contains(&back));
     let jump = sets
         .of(SetKey::FlowTaken)
         .saturating_sub(1 + u32::from(delayed));
@@ -390,7 +391,7 @@ fn expanded(
     // What enabled the loop enables what is left of it.
     let blocks = function.blocks.iter_mut();
     let operations = blocks.flat_map(|block| &mut block.operations);
-    for setup in operations.filter(|one| one.mnemonic.opcode == Opcode::Dosetup) {
+    for setup in operations.filter(|operation| operation.mnemonic.opcode == Opcode::Dosetup) {
         if setup.sources[..] == [Operand::Block(block)] {
             let to = made.rest.unwrap_or(made.kernel);
             setup.sources = smallvec![Operand::Block(to)];
@@ -421,10 +422,11 @@ fn expanded(
 /// Says behind the counter of a block which loop it counts, and nowhere in front of it.
 fn enabled_last(function: &mut Function, block: u32, header: u32) {
     for block in &mut function.blocks {
-        let starts = |one: &Operation| {
-            one.mnemonic.opcode == Opcode::Dosetup && one.sources[..] == [Operand::Block(header)]
+        let starts = |operation: &Operation| {
+            operation.mnemonic.opcode == Opcode::Dosetup
+                && operation.sources[..] == [Operand::Block(header)]
         };
-        block.operations.retain(|one| !starts(one));
+        block.operations.retain(|operation| !starts(operation));
     }
     enable(function, block, header);
 }
@@ -432,7 +434,7 @@ fn enabled_last(function: &mut Function, block: u32, header: u32) {
 /// Says behind the counter of a block which loop it counts.
 fn enable(function: &mut Function, block: u32, header: u32) {
     let operations = &mut function.blocks[block as usize].operations;
-    let counts = |one: &super::code::Operation| one.mnemonic.opcode == Opcode::Doen;
+    let counts = |operation: &super::code::Operation| operation.mnemonic.opcode == Opcode::Doen;
     if let Some(at) = operations.iter().rposition(counts) {
         operations.insert(at + 1, setup(header));
     }

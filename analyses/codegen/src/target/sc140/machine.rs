@@ -421,8 +421,8 @@ impl Scheduled for Sc140 {
 
     /// A push, or a pop, of an even register and its odd neighbour move the stack pointer once.
     fn are_joined(first: &Operation, second: &Operation) -> bool {
-        let register = |one: &Operation| {
-            let mut operands = one.targets.iter().chain(&one.sources);
+        let register = |operation: &Operation| {
+            let mut operands = operation.targets.iter().chain(&operation.sources);
             operands.find_map(|operand| match operand {
                 Operand::Register(Name::Fixed(register)) if *register != Reg::SP => Some(*register),
                 _ => None,
@@ -540,20 +540,20 @@ impl Arithmetic for Sc140 {
             _ => bits(to, from, i64::from(number.trailing_ones()), 0),
         }
     }
-    fn and(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation> {
+    fn and(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation> {
         vec![
-            Sc140::assign(File::Data, to, one),
-            operation(Opcode::And, vec![to.into()], vec![other.into()]),
+            Sc140::assign(File::Data, to, left),
+            operation(Opcode::And, vec![to.into()], vec![right.into()]),
         ]
     }
-    fn or(to: Virtual, one: Virtual, other: Virtual) -> Vec<Operation> {
+    fn or(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation> {
         vec![
-            Sc140::assign(File::Data, to, one),
-            operation(Opcode::Or, vec![to.into()], vec![other.into()]),
+            Sc140::assign(File::Data, to, left),
+            operation(Opcode::Or, vec![to.into()], vec![right.into()]),
         ]
     }
-    fn subtract(to: Virtual, one: Virtual, other: Virtual) -> Operation {
-        let sources = vec![other.into(), one.into()];
+    fn subtract(to: Virtual, left: Virtual, right: Virtual) -> Operation {
+        let sources = vec![right.into(), left.into()];
         operation(Opcode::Sub, vec![to.into()], sources)
     }
     fn is_less(guard: Virtual, from: Virtual, number: i64) -> (Operation, bool) {

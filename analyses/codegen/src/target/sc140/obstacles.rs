@@ -93,7 +93,7 @@ pub(super) struct Accesses<'a> {
     pub(super) name: Option<&'a SmolStr>,
 }
 
-/// What keeps each register from each of some values, in their order.
+/// The obstacles between each register and each of some values, in their order.
 pub(super) fn obstacles(
     finished: &Finished<'_>,
     variables: &Variables,
@@ -192,7 +192,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What keeps each register from a value.
+    /// The obstacles between each register and a value.
     fn of(&mut self, number: usize) -> Vec<RegisterObstacle> {
         let home = Home(number as u32);
         let own = Location::home::<Sc140>(home);
@@ -323,7 +323,7 @@ impl Search<'_> {
         out
     }
 
-    /// What the code would be with a value in a register that is free.
+    /// The outcome of a trial: the code with a value in a register that is free.
     fn tried(&mut self, home: Home, register: Reg) -> Obstacle {
         let (finished, accesses) = (self.finished, &self.values[home.0 as usize]);
         if finished.reduced == Reduced::Kept {

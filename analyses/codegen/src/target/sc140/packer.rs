@@ -123,11 +123,11 @@ impl Asked {
 /// The registers that a demand counts.
 const COUNTED: usize = 32;
 
-/// What is counted of one register.
+/// The uses of one register in a set that its rules count.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     register: u32,
-    /// By `Counts`.
+    /// The number of uses of each kind, in the order of `Counts`.
     counts: [u16; 4],
 }
 

@@ -49,14 +49,14 @@ pub(super) struct Placed {
     pub(super) reduced: Reduced,
 }
 
-/// How far the spills of a function are reduced.
+/// The extent to which the spills of a function are reduced.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Reduced {
     /// Nothing was to be taken away.
     Kept,
     /// As far as is known to be possible.
     Fully,
-    /// What would take more away makes something longer.
+    /// A reduction that takes more away makes something longer.
     Rejected(Lengthened),
 }
 
@@ -95,8 +95,8 @@ pub(super) fn place(
     let mut all: Vec<(&Decided<'_, Sc140>, Packed)> =
         decided.iter().map(|own| (own, packed(own, None))).collect();
     // The one first that may become the shortest.
-    all.sort_by(|(_, one), (_, other)| one.least().total_cmp(&other.least()));
-    let shortest = |&one: &usize, &other: &usize| all[one].1.cycles.total_cmp(&all[other].1.cycles);
+    all.sort_by(|(_, it), (_, other)| it.least().total_cmp(&other.least()));
+    let shortest = |&it: &usize, &other: &usize| all[it].1.cycles.total_cmp(&all[other].1.cycles);
     let base = (0..all.len()).min_by(shortest).unwrap_or(0);
     let base = &all[base].1;
     let given = base.allocation.traffic;
@@ -251,8 +251,10 @@ pub(super) fn waits_for_loop(function: &Function, block: &Block<Sc140>) -> u32 {
     let header = block
         .operations
         .iter()
-        .find_map(|one| match one.sources[..] {
-            [Operand::Block(header)] if one.mnemonic.opcode == Opcode::Dosetup => Some(header),
+        .find_map(|operation| match operation.sources[..] {
+            [Operand::Block(header)] if operation.mnemonic.opcode == Opcode::Dosetup => {
+                Some(header)
+            }
             _ => None,
         });
     let sets = header.and_then(|header| function.blocks[header as usize].cycles.last());
@@ -323,9 +325,9 @@ fn without_copies(function: &mut Function) {
         .iter_mut()
         .filter(|block| block.cycles.is_empty());
     for block in open {
-        block.operations.retain(|one| {
-            let copies = matches!(one.mnemonic.opcode, Opcode::Tfr | Opcode::Tfra);
-            !(copies && one.targets == one.sources)
+        block.operations.retain(|operation| {
+            let copies = matches!(operation.mnemonic.opcode, Opcode::Tfr | Opcode::Tfra);
+            !(copies && operation.targets == operation.sources)
         });
     }
 }

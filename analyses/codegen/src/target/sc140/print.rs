@@ -82,12 +82,14 @@ impl Printer<'_> {
         let mut order: Vec<&'o Operation> = operations
             .iter()
             .copied()
-            .filter(|one| !matches!(one.mnemonic.opcode, Opcode::Lpmarka | Opcode::Lpmarkb))
+            .filter(|operation| {
+                !matches!(operation.mnemonic.opcode, Opcode::Lpmarka | Opcode::Lpmarkb)
+            })
             .collect();
         order.sort_by_key(group);
         let mixed = order
             .iter()
-            .any(|one| one.mnemonic.condition != Condition::Always);
+            .any(|it| it.mnemonic.condition != Condition::Always);
         let mut last = None;
         let mut lines = Vec::new();
         for operation in &order {

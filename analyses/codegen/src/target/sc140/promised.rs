@@ -100,7 +100,7 @@ pub fn proposed(
     let mut kept = all;
     let mut after = full.clone();
     let mut leave_out = |left_out: &[Proposal]| {
-        let fewer = kept.iter().copied().filter(|one| !left_out.contains(one));
+        let fewer = kept.iter().copied().filter(|it| !left_out.contains(it));
         let fewer: Vec<Proposal> = fewer.collect();
         let made = measured(&fewer).filter(|made| gains(made, &full).is_empty());
         let idle = made.is_some();
@@ -128,15 +128,15 @@ fn proposals(function: &Function) -> Vec<Proposal> {
     let promised = |found: &dyn Fn(&PromiseKind) -> bool| {
         function.promises.iter().any(|promise| found(&promise.kind))
     };
-    let loops = function.loops.iter().filter(|one| one.loc.site == Site(0));
+    let loops = function.loops.iter().filter(|it| it.loc.site == Site(0));
     let rounds = loops
-        .filter(|one| {
+        .filter(|it| {
             !promised(
-                &|kind| matches!(kind, PromiseKind::Rounds { header, .. } if *header == one.header),
+                &|kind| matches!(kind, PromiseKind::Rounds { header, .. } if *header == it.header),
             )
         })
-        .map(|one| Proposal::Rounds {
-            head: one.loc,
+        .map(|it| Proposal::Rounds {
+            head: it.loc,
             multiple: ROUNDS,
             most: MOST,
         });
@@ -181,7 +181,7 @@ fn promise(function: &mut Function, promises: &[Proposal]) {
                 multiple,
                 most,
             } => {
-                let Some(own) = function.loops.iter().find(|one| one.loc == head) else {
+                let Some(own) = function.loops.iter().find(|it| it.loc == head) else {
                     continue;
                 };
                 PromiseKind::Rounds {

@@ -182,7 +182,7 @@ fn summand(value: &Expr) -> Option<Reg> {
             left,
             ..
         } => summand(left),
-        other => register(other),
+        right => register(right),
     }
 }
 

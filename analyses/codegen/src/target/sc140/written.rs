@@ -87,7 +87,8 @@ pub(super) fn operands(operation: &Operation) -> Vec<Written<'_>> {
         (_, sources) if !tuple(operation).is_empty() => {
             let group = Written::Group(tuple(operation));
             let places = operation.targets.iter().chain(sources);
-            let place = places.filter(|one| matches!(one, Operand::Address(_) | Operand::Frame(_)));
+            let place =
+                places.filter(|place| matches!(place, Operand::Address(_) | Operand::Frame(_)));
             let place = place.map(written);
             match is_store(operation) {
                 true => std::iter::once(group).chain(place).collect(),
@@ -100,7 +101,10 @@ pub(super) fn operands(operation: &Operation) -> Vec<Written<'_>> {
         }
         (opcode, sources) => {
             let targets = operation.targets.iter().filter(|_| !writes_truth(opcode));
-            let named = sources.iter().chain(targets).filter(|one| !is_truth(one));
+            let named = sources
+                .iter()
+                .chain(targets)
+                .filter(|source| !is_truth(source));
             named.map(written).collect()
         }
     }

@@ -119,13 +119,13 @@ pub(super) fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> 
         })
     };
     let place = constant_distance(function, address);
-    let is_before = |one: (Block, Inst), other: (Block, Inst)| match one.0 == other.0 {
+    let is_before = |it: (Block, Inst), other: (Block, Inst)| match it.0 == other.0 {
         true => {
-            let insts = &function.blocks[one.0].insts;
+            let insts = &function.blocks[it.0].insts;
             let at = |inst: Inst| insts.iter().position(|&i| i == inst);
-            at(one.1) <= at(other.1)
+            at(it.1) <= at(other.1)
         }
-        false => cx.dominators().dominates(one.0, other.0),
+        false => cx.dominators().dominates(it.0, other.0),
     };
     let overwritten = stores().any(|(block, inst)| {
         let args = &function.insts[inst].args;
@@ -147,7 +147,7 @@ pub(super) fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> 
     // Another member of the same structure says nothing of this one.
     let results = &function.insts[reading.1].results;
     let own = covered(function, place.1, results)
-        .find(|(one, _)| *one == value)
+        .find(|(it, _)| *it == value)
         .map_or(place.1..i64::MAX, |(_, bytes)| bytes);
     let elsewhere = |into: Value, bytes: &Range<i64>| {
         constant_distance(function, into).0 == place.0
@@ -210,7 +210,7 @@ fn constant_distance(function: &Function, mut address: Value) -> (Value, i64) {
 /// of others.
 pub(in crate::diagnose) fn only_waits(cx: &Context<'_>, header: Block) -> bool {
     let forest = cx.forest();
-    let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
+    let Some((own, _)) = forest.loops.iter().find(|(_, it)| it.header == header) else {
         return false;
     };
     let writes = |&inst: &Inst| {

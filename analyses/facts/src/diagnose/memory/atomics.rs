@@ -196,7 +196,8 @@ fn is_expected_by(function: &Function, value: Value, found: Value) -> bool {
         .defining(below(function, found))
         .is_some_and(|data| {
             matches!(data.op, Op::Atomic(AtomicOp::CompareExchange, _))
-                && data.args.get(1).map(|&one| below(function, one)) == Some(below(function, value))
+                && data.args.get(1).map(|&argument| below(function, argument))
+                    == Some(below(function, value))
         })
 }
 

@@ -123,7 +123,7 @@ fn multiplied(
     header: Option<Block>,
     depth: u32,
 ) -> Option<Growth> {
-    let [one, other] = factors;
+    let [left, right] = factors;
     let by_the_rounds = |factor: Value, counter: Value| {
         unchanged(cx, factor, header)?;
         let counter = growth(cx, counter, header, depth)?;
@@ -133,7 +133,7 @@ fn multiplied(
             ..Growth::default()
         })
     };
-    by_the_rounds(one, other).or_else(|| by_the_rounds(other, one))
+    by_the_rounds(left, right).or_else(|| by_the_rounds(right, left))
 }
 
 /// `rounds = n / block; if (tid < n % block) ++rounds;`: lanes differ by the number that some of them add.

@@ -129,10 +129,10 @@ fn is_multiple(cx: &Context<'_>, value: Value, step: Value, depth: u32) -> bool 
             }
             if let Some(top) = cx.dominators().immediate(join) {
                 let selector = function.blocks[top].terminator.selector();
-                tested = selector.is_some_and(|one| asks_for_the_rest(cx, one, step));
+                tested = selector.is_some_and(|it| asks_for_the_rest(cx, it, step));
             }
-            return arriving.iter().any(|&one| multiple(one))
-                && (tested || arriving.iter().all(|&one| multiple(one)));
+            return arriving.iter().any(|&it| multiple(it))
+                && (tested || arriving.iter().all(|&it| multiple(it)));
         }
     };
     let data = &function.insts[inst];

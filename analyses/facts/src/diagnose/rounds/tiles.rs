@@ -79,10 +79,10 @@ fn tile_of_the_block(cx: &Context<'_>, first: Value, at: Block) -> Option<(i64, 
     if !matches!(data.op, Op::Binary(BinaryOp::Add, _)) {
         return None;
     }
-    let [one, other] = [data.args[0], data.args[1]];
-    let (tiles, place) = match cx.uniform(one, at, Scope::Workgroup) {
-        true => (one, other),
-        false => (other, one),
+    let [left, right] = [data.args[0], data.args[1]];
+    let (tiles, place) = match cx.uniform(left, at, Scope::Workgroup) {
+        true => (left, right),
+        false => (right, left),
     };
     let product = function.defining(below(function, tiles))?;
     let width = match product.op {

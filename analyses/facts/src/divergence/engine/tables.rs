@@ -468,11 +468,11 @@ fn seen_from(
     }
 }
 
-fn inner(forest: &LoopForest, one: Option<LoopId>, other: Option<LoopId>) -> Option<LoopId> {
+fn inner(forest: &LoopForest, left: Option<LoopId>, right: Option<LoopId>) -> Option<LoopId> {
     let depth = |l: Option<LoopId>| l.map_or(0, |l| forest.loops[l].depth);
-    if one != other && depth(other) > depth(one) {
-        other
+    if left != right && depth(right) > depth(left) {
+        right
     } else {
-        one
+        left
     }
 }

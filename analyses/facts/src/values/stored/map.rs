@@ -175,9 +175,9 @@ impl Mapped {
         let home = function.definition_blocks();
         for &(value, at) in &self.values {
             if let Some(block) = home[value] {
-                let one = share(item.values[at].executions);
+                let found = share(item.values[at].executions);
                 let known: &mut Option<f64> = &mut weights[block];
-                *known = Some(known.map_or(one, |other| other.max(one)));
+                *known = Some(known.map_or(found, |other| other.max(found)));
             }
         }
         weights

@@ -200,7 +200,7 @@ pub fn names(function: &Function) -> FxHashMap<Value, (String, ir::Loc)> {
         let Some(input) = function.inputs.get(number as usize) else {
             continue;
         };
-        let same = |one: &&ir::StageInput| one.name == input.name && one.semantic == input.semantic;
+        let same = |it: &&ir::StageInput| it.name == input.name && it.semantic == input.semantic;
         let count = function.inputs.iter().filter(same).count();
         let part = component("", count, usize::from(input.component));
         names.insert(

@@ -126,8 +126,8 @@ pub(super) fn names_whole(name: &str) -> bool {
         }
     }
     let whole = |word: &String| {
-        let one = word.strip_suffix('s').unwrap_or(word);
-        WHOLE.contains(&word.as_str()) || WHOLE.contains(&one)
+        let found = word.strip_suffix('s').unwrap_or(word);
+        WHOLE.contains(&word.as_str()) || WHOLE.contains(&found)
     };
     words.iter().any(whole) || matches!(words.as_slice(), [i, t] if i == "i" && t == "t")
 }
@@ -149,7 +149,7 @@ impl Context<'_> {
         let evidence: Vec<&Instantiation> = env
             .instantiations
             .iter()
-            .filter(|one| one.name == name)
+            .filter(|instantiation| instantiation.name == name)
             .collect();
         for (number, parameter) in template.parameters.iter().enumerate() {
             let name = parameter
@@ -159,9 +159,9 @@ impl Context<'_> {
             if parameter.pack {
                 let packs: Vec<Option<Vec<Local>>> = evidence
                     .iter()
-                    .map(|one| {
-                        let rest = one.arguments.get(number..)?.iter();
-                        rest.map(|a| self.argument_in(one, a.as_ref()?, &parameter.kind))
+                    .map(|it| {
+                        let rest = it.arguments.get(number..)?.iter();
+                        rest.map(|a| self.argument_in(it, a.as_ref()?, &parameter.kind))
                             .collect()
                     })
                     .collect();
@@ -242,11 +242,11 @@ impl Context<'_> {
     ) -> Local {
         let wants_type = matches!(kind, TemplateParameterKind::Type { .. });
         let mut words = Vec::new();
-        for one in evidence {
-            let word = match one.arguments.get(number) {
-                Some(Some(argument)) => self.argument_in(one, argument, kind),
+        for each in evidence {
+            let word = match each.arguments.get(number) {
+                Some(Some(argument)) => self.argument_in(each, argument, kind),
                 Some(None) => {
-                    let told = self.handed_on(one, number, kind, 0);
+                    let told = self.handed_on(each, number, kind, 0);
                     match told.is_empty() {
                         true => words.push(Word::Unclear),
                         false => words.extend(told),
@@ -340,16 +340,18 @@ impl Context<'_> {
         let parameter = on.parameter as usize;
         let env = self.env;
         let mut words = Vec::new();
-        for one in env.instantiations.iter() {
-            if one.name != on.owner || depth >= MOST_HANDED_ON {
+        for instantiation in env.instantiations.iter() {
+            if instantiation.name != on.owner || depth >= MOST_HANDED_ON {
                 continue;
             }
-            match one.arguments.get(parameter) {
+            match instantiation.arguments.get(parameter) {
                 Some(Some(written)) => {
-                    let word = self.argument_in(one, written, kind);
+                    let word = self.argument_in(instantiation, written, kind);
                     words.push(word.map_or(Word::Unclear, Word::Says));
                 }
-                Some(None) => words.extend(self.handed_on(one, parameter, kind, depth + 1)),
+                Some(None) => {
+                    words.extend(self.handed_on(instantiation, parameter, kind, depth + 1))
+                }
                 None => {}
             }
         }
@@ -395,11 +397,11 @@ impl Context<'_> {
     /// An argument that means something where it was written, outside of functions.
     fn argument_in(
         &mut self,
-        one: &Instantiation,
+        instantiation: &Instantiation,
         argument: &TemplateArgument,
         kind: &TemplateParameterKind,
     ) -> Option<Local> {
-        self.outside(one, |cx| {
+        self.outside(instantiation, |cx| {
             let wants_type = matches!(kind, TemplateParameterKind::Type { .. });
             let found = match argument {
                 TemplateArgument::Type(ty) | TemplateArgument::Ambiguous(ty, _) if wants_type => {
@@ -427,9 +429,9 @@ impl Context<'_> {
     }
 
     /// Runs `f` in the namespace of a launch.
-    fn outside<T>(&mut self, one: &Instantiation, f: impl FnOnce(&mut Self) -> T) -> T {
+    fn outside<T>(&mut self, instantiation: &Instantiation, f: impl FnOnce(&mut Self) -> T) -> T {
         let mut frame = Frame::outside(self.frame().item.clone());
-        frame.namespace.clone_from(&one.scope);
+        frame.namespace.clone_from(&instantiation.scope);
         frame.site = self.site();
         self.frames.push(frame);
         let result = f(self);
@@ -443,18 +445,27 @@ impl Context<'_> {
         let mut agreed: Option<[Option<u32>; 3]> = None;
         let mut passed: Option<Vec<Option<i64>>> = None;
         let mut whole: Option<Vec<u32>> = None;
-        for one in env.instantiations.iter().filter(|one| one.name == name) {
-            let Some(block) = &one.block else { continue };
-            let (sizes, numbers) = self.outside(one, |cx| {
-                let numbers = one.passes.iter().map(|e| cx.number_passed(e.as_ref()?));
+        for instantiation in env
+            .instantiations
+            .iter()
+            .filter(|instantiation| instantiation.name == name)
+        {
+            let Some(block) = &instantiation.block else {
+                continue;
+            };
+            let (sizes, numbers) = self.outside(instantiation, |cx| {
+                let numbers = instantiation
+                    .passes
+                    .iter()
+                    .map(|e| cx.number_passed(e.as_ref()?));
                 let numbers: Vec<Option<i64>> = numbers.collect();
                 (cx.block_sizes(block), numbers)
             });
             whole = Some(match whole {
-                None => one.whole.clone(),
+                None => instantiation.whole.clone(),
                 Some(before) => before
                     .into_iter()
-                    .filter(|own| one.whole.contains(own))
+                    .filter(|own| instantiation.whole.contains(own))
                     .collect(),
             });
             agreed = Some(match agreed {
@@ -467,7 +478,7 @@ impl Context<'_> {
                 None => numbers,
                 Some(before) => {
                     let both = before.into_iter().zip(numbers);
-                    both.map(|(one, other)| one.filter(|_| one == other))
+                    both.map(|(left, right)| left.filter(|_| left == right))
                         .collect()
                 }
             });

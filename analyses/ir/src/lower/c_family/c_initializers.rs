@@ -272,8 +272,8 @@ impl Context<'_> {
                         self.behind_unnamed(&fields, &name.name, &mut cursor, path, out, depth);
                         continue;
                     }
-                    let one = self.structs[*id].union && next > 0;
-                    let Some(field) = fields.get(next).filter(|_| !one) else {
+                    let found = self.structs[*id].union && next > 0;
+                    let Some(field) = fields.get(next).filter(|_| !found) else {
                         break;
                     };
                     next += 1;

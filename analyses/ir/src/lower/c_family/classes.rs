@@ -398,7 +398,7 @@ impl Context<'_> {
             return;
         }
         let waiting = &mut self.postponed.structs;
-        if let Some(at) = waiting.iter().position(|one| one.0 == *id) {
+        if let Some(at) = waiting.iter().position(|it| it.0 == *id) {
             let (id, declared, frame) = waiting.swap_remove(at);
             self.frames.push(frame);
             self.lay_out_members(id, &declared);

@@ -180,7 +180,7 @@ impl Context<'_> {
             return;
         };
         let id = super::call::callee_id(&full, None, &[], function);
-        if self.outlined.len() < MAX_OUTLINED && !self.outlined.iter().any(|one| one.id == id) {
+        if self.outlined.len() < MAX_OUTLINED && !self.outlined.iter().any(|it| it.id == id) {
             self.outlined.push(Outlined {
                 id,
                 callee: full,

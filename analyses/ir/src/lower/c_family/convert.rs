@@ -86,8 +86,8 @@ impl Context<'_> {
             }
             (CType::Pointer { .. }, CType::Bool) => {
                 if value.parts.is_empty() {
-                    let one = self.builder.bool(true);
-                    return RValue::scalar(CType::Bool, one);
+                    let found = self.builder.bool(true);
+                    return RValue::scalar(CType::Bool, found);
                 }
                 let v = value.parts[0];
                 let bit = self.builder.convert(Convert::ToBool, v, Type::Bool);

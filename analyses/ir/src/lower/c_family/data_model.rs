@@ -46,7 +46,9 @@ mod tests {
         let own = all.into_iter().map(|(_, lowered)| lowered);
         let own = own.filter(|lowered| lowered.problems.is_empty());
         let mut functions = own.flat_map(|lowered| lowered.module.functions);
-        functions.find(|one| one.name == "f").expect("a function")
+        functions
+            .find(|function| function.name == "f")
+            .expect("a function")
     }
 
     #[test]

@@ -78,10 +78,10 @@ pub fn of_item(item: &ParsedItem, out: &mut Vec<Instantiation>) {
         ItemKind::Struct(declared) => methods(declared, &mut Around::default(), &mut found, 0),
         _ => {}
     }
-    for mut one in found {
-        one.scope.clone_from(&item.scope);
-        if !out.contains(&one) {
-            out.push(one);
+    for mut each in found {
+        each.scope.clone_from(&item.scope);
+        if !out.contains(&each) {
+            out.push(each);
         }
     }
 }
@@ -205,9 +205,9 @@ fn function_launches(function: &Function, around: &Around, out: &mut Vec<Instant
             };
             let block = host.launched_by(e, configuration.get(1));
             let found = host.instantiation(name, Some(block), arguments);
-            out.extend(found.map(|one| Instantiation {
+            out.extend(found.map(|it| Instantiation {
                 whole: host.whole(configuration.get(1), arguments),
-                ..one
+                ..it
             }));
         } else if let Some((name, block)) = runtime_launch(e) {
             let block = host.launched_by(e, block);

@@ -255,7 +255,7 @@ impl Context<'_> {
 fn pipeline_request(statement: &Stmt) -> Option<SmolStr> {
     let mut attributes = statement.attributes.iter();
     let attribute = attributes.find(|attribute| attribute.name == "pipeline")?;
-    let word = match attribute.arguments.first().map(|one| &one.kind) {
+    let word = match attribute.arguments.first().map(|argument| &argument.kind) {
         Some(ExprKind::Paren(inner)) => Some(&inner.kind),
         other => other,
     };

@@ -205,7 +205,7 @@ impl Context<'_> {
         let open = self
             .open_symbols
             .iter()
-            .any(|(of, one)| *of == id && one == name);
+            .any(|(of, it)| *of == id && it == name);
         if depth > 16
             || self.depth > 180
             || open

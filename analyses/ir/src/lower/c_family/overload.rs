@@ -305,15 +305,15 @@ impl Context<'_> {
                 .as_ref()
                 .and_then(|n| deduced.get(&n.name))
                 .cloned();
-            let one = ast::TemplateParameters {
+            let it = ast::TemplateParameters {
                 parameters: vec![parameter.clone()],
                 span: template.span,
             };
             match found {
                 Some(Local::Pack(elements)) => {
-                    self.bind_template(&one, &[Local::Pack(elements)]);
+                    self.bind_template(&it, &[Local::Pack(elements)]);
                 }
-                Some(local) => self.bind_template(&one, &[local]),
+                Some(local) => self.bind_template(&it, &[local]),
                 None => {
                     let has_default = match &parameter.kind {
                         TemplateParameterKind::Type { default } => default.is_some(),
@@ -327,7 +327,7 @@ impl Context<'_> {
                     if !has_default && !parameter.pack && parameter.name.is_some() {
                         return None;
                     }
-                    self.bind_template(&one, &[]);
+                    self.bind_template(&it, &[]);
                 }
             }
         }

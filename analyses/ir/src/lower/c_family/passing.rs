@@ -108,9 +108,9 @@ impl StructTable {
         }
         let mut words = vec![Type::I64; count as usize];
         if let (Some(types), Some(offsets)) = (self.parts(ty), self.part_offsets(ty)) {
-            for (&one, offset) in types.iter().zip(offsets) {
-                if one.bytes() == 8 && !one.is_float() {
-                    words[(offset / 8) as usize] = one;
+            for (&each, offset) in types.iter().zip(offsets) {
+                if each.bytes() == 8 && !each.is_float() {
+                    words[(offset / 8) as usize] = each;
                 }
             }
         }
@@ -371,13 +371,13 @@ impl Context<'_> {
             return self.load_silently(&place, Span::default());
         };
         let mut out = Parts::new();
-        for (&one, &offset) in types.iter().zip(&offsets) {
+        for (&each, &offset) in types.iter().zip(&offsets) {
             let Some(&word) = words.get((offset / 8) as usize) else {
-                out.push(self.builder.undef(one));
+                out.push(self.builder.undef(each));
                 continue;
             };
             let part = self.moved(BinaryOp::ShrUnsigned, word, 8 * (offset % 8));
-            out.push(self.of_word(part, one));
+            out.push(self.of_word(part, each));
         }
         RValue::new(ty.clone(), out)
     }
@@ -456,7 +456,7 @@ impl Context<'_> {
             && value
                 .parts
                 .iter()
-                .all(|&one| self.builder.function.ty(one) == kind.ir());
+                .all(|&part| self.builder.function.ty(part) == kind.ir());
         if plain {
             return value.parts.to_vec();
         }
@@ -482,7 +482,7 @@ impl Context<'_> {
     fn floats_in(&mut self, ty: &CType, kind: FloatKind, numbers: &[Value]) -> RValue {
         let types = self.structs.parts(ty);
         let plain = types.is_some_and(|types| {
-            types.len() == numbers.len() && types.iter().all(|&one| one == kind.ir())
+            types.len() == numbers.len() && types.iter().all(|&it| it == kind.ir())
         });
         if plain {
             return RValue::new(ty.clone(), numbers.iter().copied());

@@ -499,9 +499,9 @@ impl Context<'_> {
             let list: Vec<String> = of_it.map(|(name, _)| format!("`{name}`")).collect();
             let message = match list.as_slice() {
                 [] => continue,
-                [one] => {
+                [found] => {
                     format!(
-                        "template parameter {one} is not known here and is taken to be `{written}`"
+                        "template parameter {found} is not known here and is taken to be `{written}`"
                     )
                 }
                 all => format!(

@@ -126,7 +126,7 @@ impl Context<'_> {
             }
             // What is initialised twice has the later value.
             let end = offset.checked_add(content.len() as u64)?;
-            let last = addresses.last().map_or(0, |one| u64::from(one.offset) + 8);
+            let last = addresses.last().map_or(0, |it| u64::from(it.offset) + 8);
             if offset < last {
                 addresses.retain(|address| {
                     let before = u64::from(address.offset);

@@ -43,7 +43,7 @@ pub(super) fn whole_types(function: &Function) -> FxHashSet<SmolStr> {
 fn name_of(ty: &Type) -> Option<&SmolStr> {
     match &ty.kind {
         TypeKind::Named(name) => match name.segments.as_slice() {
-            [one] if one.template_arguments.is_none() => Some(&one.ident.name),
+            [found] if found.template_arguments.is_none() => Some(&found.ident.name),
             _ => None,
         },
         _ => None,
@@ -70,12 +70,14 @@ impl Uses {
     }
 
     fn declared(&mut self, declared: &Declaration, counts: bool) {
-        for one in &declared.declarators {
-            let (DeclaratorName::Plain(ident), Some(ty)) = (&one.name, name_of(&one.ty)) else {
+        for declarator in &declared.declarators {
+            let (DeclaratorName::Plain(ident), Some(ty)) =
+                (&declarator.name, name_of(&declarator.ty))
+            else {
                 continue;
             };
             self.types.insert(ident.name.clone(), ty.clone());
-            if counts && !matches!(one.initializer, Initializer::None) {
+            if counts && !matches!(declarator.initializer, Initializer::None) {
                 self.variables.insert(ident.name.clone());
             }
         }
@@ -107,8 +109,8 @@ impl Uses {
     fn whole(&mut self, e: &Expr) {
         match &e.kind {
             ExprKind::Name(name) => {
-                if let [one] = name.segments.as_slice() {
-                    self.variables.insert(one.ident.name.clone());
+                if let [segment] = name.segments.as_slice() {
+                    self.variables.insert(segment.ident.name.clone());
                 }
             }
             ExprKind::Paren(inner) => self.whole(inner),

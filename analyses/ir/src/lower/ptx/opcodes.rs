@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn opcodes_are_in_order_and_known() {
         assert!(KEPT.is_sorted_by(|a, b| a < b));
-        assert!(KEPT.iter().all(|one| effect(one).is_some()));
+        assert!(KEPT.iter().all(|it| effect(it).is_some()));
         assert_eq!(effect("prmt"), Some(Effect::Pure));
         assert_eq!(kept_as_text("prmt"), Some(Effect::Pure));
         assert_eq!(kept_as_text("add"), None);

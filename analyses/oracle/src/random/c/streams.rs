@@ -119,7 +119,7 @@ pub fn streams(seed: u64) -> Kernel {
     });
     let list: Vec<String> = parameters
         .iter()
-        .map(|one| format!("{} {}", one.type_text, one.name))
+        .map(|parameter| format!("{} {}", parameter.type_text, parameter.name))
         .collect();
     let _ = write!(
         text,
@@ -337,30 +337,30 @@ impl Maker<'_> {
     }
 
     fn statement(&mut self, i: &str) -> String {
-        let (one, other) = (self.value(i), self.value(i));
+        let (left, right) = (self.value(i), self.value(i));
         let sum = *self.random.pick(&["s0", "s1"]);
         let small = *self.random.pick(&["a0", "a1"]);
         let text = match self.random.below(if self.fractions { 17 } else { 13 }) {
-            9 | 12 | 16 if self.simple => format!("z[{i}] = (short)(({one}) + ({other}));"),
-            7 if self.simple => format!("z[{i}] = (short)({one});"),
-            0 | 1 => format!("{sum} += (unsigned)({one}) * (unsigned)({other});"),
-            2 => format!("{sum} -= (unsigned)({one});"),
-            3 => format!("{small} += (({one}) >> 4) * (({other}) >> 4);"),
-            4 => format!("{small} ^= {one};"),
-            5 => format!("m0 = m0 > ({one}) ? m0 : ({one});"),
-            6 => format!("m1 = ({one}) < m1 ? ({one}) : m1;"),
+            9 | 12 | 16 if self.simple => format!("z[{i}] = (short)(({left}) + ({right}));"),
+            7 if self.simple => format!("z[{i}] = (short)({left});"),
+            0 | 1 => format!("{sum} += (unsigned)({left}) * (unsigned)({right});"),
+            2 => format!("{sum} -= (unsigned)({left});"),
+            3 => format!("{small} += (({left}) >> 4) * (({right}) >> 4);"),
+            4 => format!("{small} ^= {left};"),
+            5 => format!("m0 = m0 > ({left}) ? m0 : ({left});"),
+            6 => format!("m1 = ({left}) < m1 ? ({left}) : m1;"),
             7 => {
                 let array = *self.random.pick(&["z", "u", "g"]);
-                format!("{array}[{i}] = (short)({one});")
+                format!("{array}[{i}] = (short)({left});")
             }
-            8 => format!("w[{i}] = ({one}) * 3;"),
-            9 => format!("v[{i}] = ({one}) + ({other});"),
-            10 => format!("t = (short)(t + ({one}));"),
-            11 => format!("s2 |= (unsigned)({one}) & 0x5555u;"),
+            8 => format!("w[{i}] = ({left}) * 3;"),
+            9 => format!("v[{i}] = ({left}) + ({right});"),
+            10 => format!("t = (short)(t + ({left}));"),
+            11 => format!("s2 |= (unsigned)({left}) & 0x5555u;"),
             12 => {
                 let array = *self.random.pick(&["z", "u"]);
                 let by = self.random.between(1, 4);
-                format!("{array}[{i} + {by}] = (short)({one} - {array}[{i}]);")
+                format!("{array}[{i} + {by}] = (short)({left} - {array}[{i}]);")
             }
             13 => format!("a0 = L_mac(a0, {}, {});", self.element(i), self.element(i)),
             14 => format!("a1 = L_msu(a1, {}, {});", self.element(i), self.element(i)),

@@ -55,9 +55,9 @@ fn pairs_of_bundles() {
                 let together = |timing: &Timing| {
                     let (a, b) = (bundle(first, integer, 14), bundle(second, integer, 18));
                     let text = |stop: &str| leaf(&format!("{a}{stop} }}\n{b} ;; }}"));
-                    let one = cycles(&text(""), timing.clone());
+                    let found = cycles(&text(""), timing.clone());
                     let two = cycles(&text(" ;;"), timing.clone());
-                    one < two
+                    found < two
                 };
                 let (old, new) = match cell {
                     'x' => (true, true),
@@ -82,9 +82,9 @@ fn pairs_of_bundles() {
 
 /// Cycles between two instructions: the wait of the second beyond its issue behind a stop.
 fn between(first: &str, second: &str, timing: &Timing) -> u64 {
-    let one = cycles(&leaf(&format!("{first} ;;\n{second} ;;")), timing.clone());
+    let found = cycles(&leaf(&format!("{first} ;;\n{second} ;;")), timing.clone());
     let apart = cycles(&leaf("nop.m 0 ;;\nnop.m 0 ;;"), timing.clone());
-    one + 1 - apart
+    found + 1 - apart
 }
 
 #[test]

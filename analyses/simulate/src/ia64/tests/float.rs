@@ -50,8 +50,8 @@ fn fused_products_round_once() {
         );
         let result = f64::from_bits(fused(x, y, None, &Rounding::DOUBLE).to_double());
         assert!(same(result, a * b), "{a:e} * {b:e}: {result:e}");
-        let [a, b, c] = [a, b, c].map(|one| one as f32);
-        let [x, y, z] = [a, b, c].map(|one| Float::from_f64(f64::from(one)));
+        let [a, b, c] = [a, b, c].map(|it| it as f32);
+        let [x, y, z] = [a, b, c].map(|it| Float::from_f64(f64::from(it)));
         let result = f32::from_bits(fused(x, y, Some(z), &Rounding::SINGLE).to_single());
         let expected = a.mul_add(b, c);
         assert!(result.to_bits() == expected.to_bits() || (result.is_nan() && expected.is_nan()));
@@ -111,7 +111,7 @@ fn division_by_its_sequence_is_exact() {
         // Operands and quotients far from the ends of the range, as the sequence is for.
         if [a, b, a / b]
             .iter()
-            .any(|one| one.is_finite() && *one != 0.0 && !(1e-280..1e280).contains(&one.abs()))
+            .any(|it| it.is_finite() && *it != 0.0 && !(1e-280..1e280).contains(&it.abs()))
         {
             continue;
         }

@@ -86,7 +86,7 @@ fn a_counted_loop_of_200_iterations_takes_203_of_its_kernel() {
             assert_eq!(outcome.violations, []);
             assert_eq!(outcome.changed, []);
             assert_eq!(epilogue, 0);
-            let expected: Vec<u32> = source.iter().map(|one| one + 7).collect();
+            let expected: Vec<u32> = source.iter().map(|it| it + 7).collect();
             assert_eq!(read_words(&mut memory, to, count), expected);
             assert_eq!(notes.len(), count + 3);
             if count == 200 {
@@ -216,7 +216,7 @@ fn one_epilogue_count_too_few_loses_the_last_store() {
         );
         assert_eq!(notes.len(), iterations, "ar.ec = {epilogue}");
         let stored = read_words(&mut memory, to, 4);
-        assert_eq!(stored.iter().filter(|&&one| one != 99).count(), stores);
+        assert_eq!(stored.iter().filter(|&&it| it != 99).count(), stores);
     }
 }
 
@@ -274,10 +274,10 @@ Rec:
         assert_eq!(outcome.violations, []);
         cycles.push(outcome.cycles.expect("counted"));
     }
-    for one in cycles {
-        assert!((402..402 + 12).contains(&one), "{one}");
+    for cycle in cycles {
+        assert!((402..402 + 12).contains(&cycle), "{cycle}");
     }
-    let expected: Vec<u32> = source.iter().map(|one| one + 7).collect();
+    let expected: Vec<u32> = source.iter().map(|it| it + 7).collect();
     assert_eq!(read_words(&mut memory, to, 200), expected);
 }
 
@@ -295,8 +295,8 @@ fn one_cycle_an_iteration_on_itanium_2() {
     };
     let two = run(Timing::itanium2());
     assert!((203..203 + 12).contains(&two), "{two}");
-    let one = run(Timing::itanium());
-    assert!(one >= 2 * 203, "four memory operations of five: {one}");
+    let found = run(Timing::itanium());
+    assert!(found >= 2 * 203, "four memory operations of five: {found}");
 }
 
 fn k3(unc: bool) -> String {

@@ -379,7 +379,7 @@ f:
             &Limits::default(),
         )
     };
-    assert_eq!(f(1).map(|one| one.result), Ok(Some(6)));
+    assert_eq!(f(1).map(|it| it.result), Ok(Some(6)));
     let fault = f(5).expect_err("another file");
     assert_eq!(fault.kind, FaultKind::Unresolved);
     assert_eq!(fault.message, "`abort` is not in this file");

@@ -132,7 +132,7 @@ fn the_simulator_and_the_table_agree_on_every_opcode() {
     let mut random = StdRng::seed_from_u64(9);
     let mut found = Found::default();
     let mut missing: BTreeSet<String> = BTreeSet::new();
-    for &opcode in Opcode::ALL.iter().filter(|&&one| one != Opcode::Refused) {
+    for &opcode in Opcode::ALL.iter().filter(|&&it| it != Opcode::Refused) {
         let (mut text, mut templates) = (String::from("x:\n"), Vec::new());
         for name in mnemonics(opcode) {
             let mnemonic = Mnemonic::parse(&name).expect("of the table");
@@ -188,7 +188,7 @@ fn the_simulator_and_the_table_agree_on_every_opcode() {
         found.lines,
         found.executed
     );
-    let known: BTreeSet<String> = NOT_SIMULATED.iter().map(|one| one.0.to_owned()).collect();
+    let known: BTreeSet<String> = NOT_SIMULATED.iter().map(|it| it.0.to_owned()).collect();
     let examples: Vec<&String> = found.problems.values().collect();
     assert!(examples.is_empty(), "{}: {examples:#?}", examples.len());
     assert_eq!(missing, known, "not simulated");
@@ -226,37 +226,37 @@ fn a_table_that_says_something_else_is_found() {
         };
         for (at, &register) in line.table.uses.iter().enumerate() {
             if is_kept(register, line) {
-                with(&|one| {
-                    one.uses.remove(at);
+                with(&|it| {
+                    it.uses.remove(at);
                 });
             }
         }
         for (at, def) in line.table.defs.iter().enumerate() {
             if is_kept(def.register, line) {
-                with(&|one| {
-                    one.defs.remove(at);
+                with(&|it| {
+                    it.defs.remove(at);
                 });
             }
         }
-        with(&|one| one.uses.push(Reg::general(99)));
-        with(&|one| one.def_of(Reg::float(99), Parallel::Alone, false));
-        with(&|one| one.unit = Some(Type::B));
-        with(&|one| one.unit = Some(Type::A));
-        with(&|one| one.branch = None);
-        with(&|one| one.branch = Some(Branch::Return));
-        with(&|one| one.memory = None);
+        with(&|it| it.uses.push(Reg::general(99)));
+        with(&|it| it.def_of(Reg::float(99), Parallel::Alone, false));
+        with(&|it| it.unit = Some(Type::B));
+        with(&|it| it.unit = Some(Type::A));
+        with(&|it| it.branch = None);
+        with(&|it| it.branch = Some(Branch::Return));
+        with(&|it| it.memory = None);
         let memory = line.table.memory;
-        with(&|one| one.memory = memory.map(|one| Memory { bytes: 2, ..one }));
-        with(&|one| {
-            one.memory = memory.map(|one| Memory {
+        with(&|it| it.memory = memory.map(|it| Memory { bytes: 2, ..it }));
+        with(&|it| {
+            it.memory = memory.map(|it| Memory {
                 step: Some(4),
-                ..one
+                ..it
             })
         });
-        with(&|one| {
-            one.memory = memory.map(|one| Memory {
-                confirms: !one.confirms,
-                ..one
+        with(&|it| {
+            it.memory = memory.map(|it| Memory {
+                confirms: !it.confirms,
+                ..it
             })
         });
         for other in others {
@@ -313,12 +313,12 @@ fn compared(program: &Program, line: &Line<'_>, found: &mut Found, random: &mut 
 fn refused(text: &str, found: &mut Found) {
     let said = assembled(text);
     // `hint.b` and the like exist, and it advises against them.
-    let errors = said.lines().filter(|one| one.contains("Error"));
+    let errors = said.lines().filter(|line| line.contains("Error"));
     for error in errors.filter(|error| !error.contains("shouldn't be used")) {
         let number = error
             .split(':')
             .nth(1)
-            .and_then(|one| one.trim().parse().ok());
+            .and_then(|it| it.trim().parse().ok());
         let line = number.and_then(|number: usize| text.lines().nth(number - 1));
         let line = line.unwrap_or("");
         found
@@ -402,7 +402,7 @@ fn described(line: &Line<'_>, found: &mut Found) {
     };
     let simulated = Some((access, Reg::general(base), bytes, by, checks));
     let told = table.memory;
-    let told = told.map(|one| (one.access, one.base, one.bytes, one.step, one.confirms));
+    let told = told.map(|it| (it.access, it.base, it.bytes, it.step, it.confirms));
     if simulated != told {
         found.problem(line, format!("access {told:?} or {simulated:?}"));
     }
@@ -442,12 +442,12 @@ fn executed(program: &Program, line: &Line<'_>, found: &mut Found, random: &mut 
     let unread: Vec<Reg> = all
         .iter()
         .copied()
-        .filter(|one| !table.uses.contains(one))
+        .filter(|it| !table.uses.contains(it))
         .collect();
     let target = table.defs.first().map(|def| def.register);
-    let target = target.filter(|one| matches!(one.file, File::General | File::Float));
+    let target = target.filter(|it| matches!(it.file, File::General | File::Float));
     let checked = match line.op {
-        Op::CheckAdvanced { register, .. } => Some(register).filter(|one| !one.is_constant()),
+        Op::CheckAdvanced { register, .. } => Some(register).filter(|it| !it.is_constant()),
         _ => None,
     };
     let mut seen = Seen::default();
@@ -479,10 +479,10 @@ fn executed(program: &Program, line: &Line<'_>, found: &mut Found, random: &mut 
         written(line, &before, &run, &mut seen, found);
         // Everything else holds something else.
         let mut other = before.clone();
-        unread.iter().for_each(|&one| other.change(one, random));
+        unread.iter().for_each(|&it| other.change(it, random));
         let range = range(line, &before);
         for (at, byte) in other.memory.iter_mut().enumerate() {
-            let read = table.memory.is_some_and(|one| one.access != Access::Store);
+            let read = table.memory.is_some_and(|it| it.access != Access::Store);
             if !(read && range.contains(&(BASE + at as u64))) {
                 *byte = random.random();
             }
@@ -569,17 +569,20 @@ fn range(line: &Line<'_>, before: &State) -> std::ops::Range<u64> {
 
 /// Returns true if two executions had the same effect: only registers that neither of them wrote differ
 /// afterwards.
-fn agree(all: &[Reg], one: (&State, &Executed), other: (&State, &Executed)) -> bool {
-    let ((first, one), (second, other)) = (one, other);
-    if one.next != other.next {
+fn agree(all: &[Reg], left: (&State, &Executed), right: (&State, &Executed)) -> bool {
+    let ((first, found), (second, other)) = (left, right);
+    if found.next != other.next {
         return false;
     }
-    if one.next.is_err() {
+    if found.next.is_err() {
         return true;
     }
     let kept = |register: &Reg| {
         let of = |state: &State| state.content(*register);
-        let (before, after) = ((of(first), of(second)), (of(&one.after), of(&other.after)));
+        let (before, after) = (
+            (of(first), of(second)),
+            (of(&found.after), of(&other.after)),
+        );
         // One bit of it is written by a spill.
         if *register == Reg::UNAT {
             let written = (before.0 ^ after.0) | (before.1 ^ after.1);
@@ -587,14 +590,19 @@ fn agree(all: &[Reg], one: (&State, &Executed), other: (&State, &Executed)) -> b
         }
         after.0 == after.1 || before == after
     };
-    let bytes = one.after.memory.iter().zip(&other.after.memory).enumerate();
-    let mut bytes = bytes.filter(|(_, (one, other))| one != other);
-    let frames = one.after.frame == other.after.frame
-        || (first.frame == one.after.frame && second.frame == other.after.frame);
+    let bytes = found
+        .after
+        .memory
+        .iter()
+        .zip(&other.after.memory)
+        .enumerate();
+    let mut bytes = bytes.filter(|(_, (left, right))| left != right);
+    let frames = found.after.frame == other.after.frame
+        || (first.frame == found.after.frame && second.frame == other.after.frame);
     all.iter().all(kept)
         && frames
-        && one.after.bottom == other.after.bottom
-        && one.after.advanced == other.after.advanced
+        && found.after.bottom == other.after.bottom
+        && found.after.advanced == other.after.advanced
         && bytes.all(|(at, (a, b))| *a == first.memory[at] && *b == second.memory[at])
 }
 
@@ -662,7 +670,7 @@ fn written(line: &Line<'_>, before: &State, run: &Executed, seen: &mut Seen, fou
         (before.memory.iter().zip(&after.memory).enumerate()).filter(|(_, (a, b))| a != b)
     {
         let address = BASE + at as u64;
-        let writes = table.memory.is_some_and(|one| one.access.writes());
+        let writes = table.memory.is_some_and(|it| it.access.writes());
         if !(writes && holds && range.contains(&address)) {
             found.problem(line, "memory is written");
         }
@@ -679,7 +687,7 @@ fn written(line: &Line<'_>, before: &State, run: &Executed, seen: &mut Seen, fou
                 let others = table
                     .uses
                     .iter()
-                    .filter(|&&one| one.file == File::General && one != memory.base);
+                    .filter(|&&it| it.file == File::General && it != memory.base);
                 others
                     .map(|other| before.generals[usize::from(other.number)].value)
                     .fold(0, u64::wrapping_add)

@@ -183,7 +183,7 @@ impl Parser<'_> {
                     if others.iter().any(|(_, variable)| *variable) {
                         declared.ty = suffix.of(declared.ty, false);
                         let mut declarators = vec![self.init_declarator(declared, place)];
-                        declarators.extend(others.into_iter().map(|(one, _)| one));
+                        declarators.extend(others.into_iter().map(|(it, _)| it));
                         self.declaration_end();
                         return Parsed::Variables(Declaration {
                             template,

@@ -50,7 +50,11 @@ impl FunctionSuffix {
     /// The type of a function that returns this, or of a pointer to it.
     pub(super) fn of(self, returns: Type, pointer: bool) -> Type {
         let span = returns.span;
-        let parameters = self.parameters.into_iter().map(|one| one.ty).collect();
+        let parameters = self
+            .parameters
+            .into_iter()
+            .map(|parameter| parameter.ty)
+            .collect();
         let function = FunctionType {
             return_type: returns,
             parameters,

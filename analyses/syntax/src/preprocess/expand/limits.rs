@@ -160,8 +160,10 @@ impl Preprocessor<'_> {
         let file = self.file_of(instance);
         let mut main = None;
         let mut at = instance;
-        while let Some((parent, directive)) =
-            self.instances.get(at as usize).and_then(|one| one.parent)
+        while let Some((parent, directive)) = self
+            .instances
+            .get(at as usize)
+            .and_then(|instance| instance.parent)
         {
             (at, main) = (parent, Some(directive));
         }

@@ -91,9 +91,9 @@ pub(super) fn beam(
         step: u32::MAX,
         from,
     };
-    for one in 0..count {
-        if inner.long[one] == 0 {
-            first.open |= 1 << one;
+    for each in 0..count {
+        if inner.long[each] == 0 {
+            first.open |= 1 << each;
         }
     }
     let least = bound(first.counts, inner.start);
@@ -120,11 +120,11 @@ pub(super) fn beam(
             }
         }
         // Ends first: what they take is the limit of the others.
-        for one in &beam.next {
-            if one.left == 0 && one.promise < beam.limit {
-                beam.limit = one.promise;
-                best = Some((steps.len() as u32, one.slots));
-                steps.push(Step::of(one, &ways));
+        for each in &beam.next {
+            if each.left == 0 && each.promise < beam.limit {
+                beam.limit = each.promise;
+                best = Some((steps.len() as u32, each.slots));
+                steps.push(Step::of(each, &ways));
             }
         }
         if beam.limit <= least {
@@ -132,23 +132,23 @@ pub(super) fn beam(
         }
         after.clear();
         while after.len() < wide {
-            let open = beam.next.iter().filter(|one| {
+            let open = beam.next.iter().filter(|it| {
                 let known = |way: &Way| {
-                    way.left == one.left
-                        && way.cycle == one.cycle
-                        && (0..3).all(|end| way.slots[end] <= one.slots[end])
+                    way.left == it.left
+                        && way.cycle == it.cycle
+                        && (0..3).all(|end| way.slots[end] <= it.slots[end])
                 };
-                one.left != 0 && one.promise < beam.limit && !after.iter().any(known)
+                it.left != 0 && it.promise < beam.limit && !after.iter().any(known)
             });
-            let Some(one) = open.min_by_key(|one| one.promise) else {
+            let Some(earliest) = open.min_by_key(|it| it.promise) else {
                 break;
             };
-            let mut way = ways[one.way].clone();
-            if one.group != 0 {
-                way.issue(inner, one, steps.len() as u32);
-                steps.push(Step::of(one, &ways));
+            let mut way = ways[earliest.way].clone();
+            if earliest.group != 0 {
+                way.issue(inner, earliest, steps.len() as u32);
+                steps.push(Step::of(earliest, &ways));
             }
-            way.cycle = one.cycle;
+            way.cycle = earliest.cycle;
             after.push(way);
         }
         std::mem::swap(&mut ways, &mut after);
@@ -157,15 +157,15 @@ pub(super) fn beam(
     let (mut step, ends) = best?;
     let mut to = (0..3).min_by_key(|&to| padded(ends, to))?;
     let mut groups = Vec::new();
-    while let Some(one) = steps.get(step as usize) {
-        let start = one.starts[to] as usize;
+    while let Some(found) = steps.get(step as usize) {
+        let start = found.starts[to] as usize;
         groups.push(Group {
-            cycle: one.cycle,
-            instructions: members(one.group).collect(),
+            cycle: found.cycle,
+            instructions: members(found.group).collect(),
             start: Edge::ALL[start],
             end: Edge::ALL[to],
         });
-        (step, to) = (one.before, start);
+        (step, to) = (found.before, start);
     }
     groups.reverse();
     Some((limit, groups))
@@ -178,26 +178,27 @@ fn padded(slots: [u32; 3], end: usize) -> u32 {
 }
 
 impl Step {
-    fn of(one: &Next, ways: &[Way]) -> Step {
+    fn of(next: &Next, ways: &[Way]) -> Step {
         Step {
-            before: ways[one.way].step,
-            cycle: ways[one.way].cycle,
-            group: one.group,
-            starts: one.starts,
+            before: ways[next.way].step,
+            cycle: ways[next.way].cycle,
+            group: next.group,
+            starts: next.starts,
         }
     }
 }
 
 impl Way {
-    fn issue(&mut self, inner: &Inner, one: &Next, step: u32) {
-        (self.left, self.counts, self.slots, self.step) = (one.left, one.counts, one.slots, step);
-        self.open &= !one.group;
-        for member in members(one.group) {
+    fn issue(&mut self, inner: &Inner, next: &Next, step: u32) {
+        (self.left, self.counts, self.slots, self.step) =
+            (next.left, next.counts, next.slots, step);
+        self.open &= !next.group;
+        for member in members(next.group) {
             for &(to, cycles) in inner.graph.after(member) {
                 let known = &mut self.from[to as usize];
                 *known = (*known).max(self.cycle + cycles);
-                if inner.long[to as usize] & one.left == 0 {
-                    self.open |= (1 << to) & one.left;
+                if inner.long[to as usize] & next.left == 0 {
+                    self.open |= (1 << to) & next.left;
                 }
             }
         }
@@ -221,16 +222,16 @@ impl Beam<'_> {
     /// Continues a way with each group that may issue in its cycle.
     fn go(&mut self, number: usize, way: &Way) {
         let (mut ready, mut must, mut soon) = (0, 0, u32::MAX);
-        for one in members(way.open) {
+        for member in members(way.open) {
             let (from, deadline) = (
-                way.from[one as usize],
-                self.last - self.inner.graph.height[one as usize],
+                way.from[member as usize],
+                self.last - self.inner.graph.height[member as usize],
             );
             if from <= way.cycle {
-                ready |= 1 << one;
+                ready |= 1 << member;
                 match deadline.checked_sub(way.cycle) {
                     None => return,
-                    Some(0) => must |= 1 << one,
+                    Some(0) => must |= 1 << member,
                     Some(_) => soon = soon.min(deadline),
                 }
             } else {
@@ -321,21 +322,21 @@ impl Beam<'_> {
         let mut group = must;
         let mut full = [false; 6];
         // Instructions that one may share its group with stand in front of it in this order.
-        for &one in &self.inner.order {
-            let ty = self.inner.types[one as usize];
-            if rest >> one & 1 == 0 || full[ty as usize] {
+        for &each in &self.inner.order {
+            let ty = self.inner.types[each as usize];
+            if rest >> each & 1 == 0 || full[ty as usize] {
                 continue;
             }
             // What need not wait a cycle still waits for its group.
-            if self.inner.short[one as usize] & way.left & !group != 0 {
+            if self.inner.short[each as usize] & way.left & !group != 0 {
                 continue;
             }
             let mut with = counts;
             *super::block::place(&mut with, ty) += 1;
             if fits(with) {
                 counts = with;
-                group |= 1 << one;
-                rest &= !(1 << one);
+                group |= 1 << each;
+                rest &= !(1 << each);
                 if rest == 0 {
                     break;
                 }

@@ -341,7 +341,11 @@ pub fn count(types: impl Iterator<Item = Type>) -> Counts {
 impl Block {
     /// Returns how many of these instructions there are of each type.
     fn count(&self, instructions: &[u32]) -> Counts {
-        count(instructions.iter().map(|&one| self.types[one as usize]))
+        count(
+            instructions
+                .iter()
+                .map(|&instruction| self.types[instruction as usize]),
+        )
     }
 }
 

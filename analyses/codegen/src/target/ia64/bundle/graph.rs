@@ -25,8 +25,8 @@ impl Graph {
                 .edges
                 .iter()
                 .for_each(|wait| at[of(wait).0 as usize + 2] += 1);
-            for one in 2..at.len() {
-                at[one] += at[one - 1];
+            for each in 2..at.len() {
+                at[each] += at[each - 1];
             }
             let mut all = vec![(0, 0); block.edges.len()];
             for wait in &block.edges {
@@ -55,16 +55,19 @@ impl Graph {
         out
     }
 
-    pub(super) fn before(&self, one: u32) -> &[(u32, u32)] {
+    pub(super) fn before(&self, item: u32) -> &[(u32, u32)] {
         let (from, to) = (
-            self.before_at[one as usize],
-            self.before_at[one as usize + 1],
+            self.before_at[item as usize],
+            self.before_at[item as usize + 1],
         );
         &self.before[from as usize..to as usize]
     }
 
-    pub(super) fn after(&self, one: u32) -> &[(u32, u32)] {
-        let (from, to) = (self.after_at[one as usize], self.after_at[one as usize + 1]);
+    pub(super) fn after(&self, item: u32) -> &[(u32, u32)] {
+        let (from, to) = (
+            self.after_at[item as usize],
+            self.after_at[item as usize + 1],
+        );
         &self.after[from as usize..to as usize]
     }
 

@@ -22,21 +22,21 @@ pub fn list(block: &Block, width: Width) -> Packing {
 pub(super) fn listed(types: &[Type], graph: &Graph, width: Width) -> Packing {
     let order = graph.by_height();
     let mut rank = vec![0u32; graph.count];
-    for (at, &one) in order.iter().enumerate() {
-        rank[one as usize] = at as u32;
+    for (at, &each) in order.iter().enumerate() {
+        rank[each as usize] = at as u32;
     }
     // The number of predecessors that each instruction still waits for, and the cycle from which on it may
     // issue as far as that is known.
     let mut missing: Vec<u32> = (0..graph.count as u32)
-        .map(|one| graph.before(one).len() as u32)
+        .map(|it| graph.before(it).len() as u32)
         .collect();
     let mut from = vec![0u32; graph.count];
     // By rank: nothing in front of it is missing.
     let mut open = vec![0u64; graph.count.div_ceil(64)];
     let mark = |open: &mut [u64], rank: u32| open[rank as usize / 64] |= 1 << (rank % 64);
-    for (one, &missing) in missing.iter().enumerate() {
+    for (each, &missing) in missing.iter().enumerate() {
         if missing == 0 {
-            mark(&mut open, rank[one]);
+            mark(&mut open, rank[each]);
         }
     }
     let mut out = Packing {
@@ -62,13 +62,13 @@ pub(super) fn listed(types: &[Type], graph: &Graph, width: Width) -> Packing {
                 while open[word] & behind != 0 {
                     let bit = (open[word] & behind).trailing_zeros();
                     behind = u64::MAX.checked_shl(bit + 1).unwrap_or(0);
-                    let one = order[word * 64 + bit as usize];
-                    if from[one as usize] > cycle {
-                        soon = soon.min(from[one as usize]);
+                    let found = order[word * 64 + bit as usize];
+                    if from[found as usize] > cycle {
+                        soon = soon.min(from[found as usize]);
                         continue;
                     }
                     let mut with = counts;
-                    *place(&mut with, types[one as usize]) += 1;
+                    *place(&mut with, types[found as usize]) += 1;
                     let wanted = slots(with, Edge::Whole, Edge::Whole).unwrap_or(u32::MAX);
                     // An instruction that fits nowhere issues alone.
                     if !width.fits(with, wanted) && (!instructions.is_empty() || idle == 0) {
@@ -78,8 +78,8 @@ pub(super) fn listed(types: &[Type], graph: &Graph, width: Width) -> Packing {
                     (counts, taken) = (with, wanted);
                     open[word] &= !(1 << bit);
                     left -= 1;
-                    instructions.push(one);
-                    for &(to, cycles) in graph.after(one) {
+                    instructions.push(found);
+                    for &(to, cycles) in graph.after(found) {
                         let to = to as usize;
                         from[to] = from[to].max(cycle + cycles);
                         missing[to] -= 1;

@@ -150,7 +150,7 @@ impl<'b> Search<'b> {
                 return INFINITE;
             }
             let waits = self.inner.long[i as usize] & state.left != 0;
-            if !waits && !state.later.iter().any(|one| one.0 == i) {
+            if !waits && !state.later.iter().any(|it| it.0 == i) {
                 ready |= 1 << i;
             }
         }

@@ -113,7 +113,7 @@ impl Template {
             .iter()
             .flatten()
             .copied()
-            .find(|one| one.code == code)
+            .find(|it| it.code == code)
     }
     /// `None`: no template has a stop there.
     pub fn with(shape: Shape, stop: u8, ends: bool) -> Option<Template> {

@@ -25,7 +25,7 @@ fn groups(most: u32) -> Vec<Counts> {
             }
         }
     }
-    all.retain(|one| *one != Counts::default());
+    all.retain(|it| *it != Counts::default());
     all
 }
 
@@ -147,9 +147,9 @@ fn packed_bundles_hold_the_group_in_so_many_slots() {
                 };
                 let packed = pack(group, start, end)
                     .unwrap_or_else(|| panic!("{group:?} {start:?} {end:?}"));
-                let all: Vec<Filler> = packed.iter().flat_map(|one| one.fillers.clone()).collect();
+                let all: Vec<Filler> = packed.iter().flat_map(|it| it.fillers.clone()).collect();
                 assert_eq!(all.len() as u32, wanted, "{group:?} {start:?} {end:?}");
-                let count = |filler| all.iter().filter(|&&one| one == filler).count() as u32;
+                let count = |filler| all.iter().filter(|&&it| it == filler).count() as u32;
                 let held = counts(
                     count(Filler::A),
                     count(Filler::I),
@@ -159,9 +159,9 @@ fn packed_bundles_hold_the_group_in_so_many_slots() {
                     count(Filler::B),
                 );
                 assert_eq!(held, group);
-                for one in &packed {
-                    let slots = &one.shape.slots()[one.from as usize..];
-                    for (slot, filler) in slots.iter().zip(&one.fillers) {
+                for each in &packed {
+                    let slots = &each.shape.slots()[each.from as usize..];
+                    for (slot, filler) in slots.iter().zip(&each.fillers) {
                         let fits = match filler {
                             Filler::Nop => true,
                             Filler::A => matches!(slot, Slot::M | Slot::I),
@@ -171,15 +171,15 @@ fn packed_bundles_hold_the_group_in_so_many_slots() {
                             Filler::L => matches!(slot, Slot::L | Slot::X),
                             Filler::B => *slot == Slot::B,
                         };
-                        assert!(fits, "{one:?}");
+                        assert!(fits, "{each:?}");
                     }
                 }
-                let first_branch = all.iter().position(|one| *one == Filler::B);
+                let first_branch = all.iter().position(|it| *it == Filler::B);
                 let behind = first_branch.map_or(&[][..], |at| &all[at..]);
                 assert!(
                     behind
                         .iter()
-                        .all(|one| matches!(one, Filler::B | Filler::Nop)),
+                        .all(|it| matches!(it, Filler::B | Filler::Nop)),
                     "{packed:?}"
                 );
             }
@@ -264,13 +264,13 @@ fn splitting_a_group_saves_nothing() {
             );
             let whole = slots(both, Edge::Whole, Edge::Whole).unwrap_or(0);
             for meet in Edge::ALL {
-                let (Some(one), Some(two)) = (
+                let (Some(found), Some(two)) = (
                     slots(*first, Edge::Whole, meet),
                     slots(*second, meet, Edge::Whole),
                 ) else {
                     continue;
                 };
-                assert!(whole <= one + two, "{first:?} {meet:?} {second:?}");
+                assert!(whole <= found + two, "{first:?} {meet:?} {second:?}");
             }
         }
     }
@@ -284,10 +284,10 @@ fn there_are_24_templates_in_pairs() {
         .filter(|&code| Template::of_code(code).is_none())
         .collect();
     assert_eq!(reserved, [0x06, 0x07, 0x14, 0x15, 0x1a, 0x1b, 0x1e, 0x1f]);
-    for one in all {
-        assert_eq!(Template::of_code(one.code), Some(one));
-        assert_eq!(Template::with(one.shape, one.stop, one.ends), Some(one));
-        assert_eq!(one.code & 1 == 1, one.ends);
+    for each in all {
+        assert_eq!(Template::of_code(each.code), Some(each));
+        assert_eq!(Template::with(each.shape, each.stop, each.ends), Some(each));
+        assert_eq!(each.code & 1 == 1, each.ends);
     }
     assert_eq!(Template::with(Shape::Mfi, 1, false), None);
 }

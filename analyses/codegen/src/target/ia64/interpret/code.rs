@@ -48,14 +48,14 @@ impl Effects {
             Name::Virtual(_) => None,
         });
         let places = operation.virtual_registers();
-        let places = places.filter_map(|one| function.place(one));
+        let places = places.filter_map(|place| function.place(place));
         let mut named: Vec<Reg> = fixed.chain(places).collect();
         let mut stand_ins: Vec<(Reg, Virtual)> = Vec::new();
-        for one in operation.virtual_registers() {
-            if function.place(one).is_some() || stand_ins.iter().any(|it| it.1 == one) {
+        for register in operation.virtual_registers() {
+            if function.place(register).is_some() || stand_ins.iter().any(|it| it.1 == register) {
                 continue;
             }
-            let file = function.file(one);
+            let file = function.file(register);
             // From where no instruction means a register by itself.
             let last = match file {
                 File::General | File::Float => 127,
@@ -66,11 +66,11 @@ impl Effects {
             let free = numbers.into_iter().find(|it| !named.contains(it));
             let free = free.unwrap_or(Reg { file, number: last });
             named.push(free);
-            stand_ins.push((free, one));
+            stand_ins.push((free, register));
         }
-        let register = |one: Virtual| {
-            let found = stand_ins.iter().find(|it| it.1 == one);
-            found.map_or_else(|| function.place(one).unwrap_or(Reg::R0), |it| it.0)
+        let register = |register: Virtual| {
+            let found = stand_ins.iter().find(|it| it.1 == register);
+            found.map_or_else(|| function.place(register).unwrap_or(Reg::R0), |it| it.0)
         };
         let inst = executed(operation, &register).unwrap_or_else(|_| Inst::opaque());
         Effects { inst, stand_ins }

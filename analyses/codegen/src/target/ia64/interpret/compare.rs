@@ -16,11 +16,11 @@ struct Asked {
     known: bool,
 }
 
-fn integers(completer: Completer, narrow: bool, one: u64, other: u64) -> Asked {
+fn integers(completer: Completer, narrow: bool, left: u64, right: u64) -> Asked {
     use Completer::{Eq, Ge, Geu, Gt, Gtu, Le, Leu, Lt, Ne};
-    let (one, other) = match narrow {
-        true => (one << 32, other << 32),
-        false => (one, other),
+    let (first, other) = match narrow {
+        true => (left << 32, right << 32),
+        false => (left, right),
     };
     // All are an equality, or one operand less than the other.
     let (not, swapped) = match completer {
@@ -31,48 +31,48 @@ fn integers(completer: Completer, narrow: bool, one: u64, other: u64) -> Asked {
     };
     let equality = matches!(completer, Eq | Ne);
     let signed = matches!(completer, Lt | Le | Gt | Ge);
-    let (one, other) = if swapped || equality && one > other {
-        (other, one)
+    let (left, right) = if swapped || equality && first > other {
+        (other, first)
     } else {
-        (one, other)
+        (first, other)
     };
     let computed = match (equality, signed) {
-        (true, _) => one == other,
-        (false, true) => (one as i64) < other as i64,
-        (false, false) => one < other,
+        (true, _) => left == right,
+        (false, true) => (left as i64) < right as i64,
+        (false, false) => left < right,
     };
     let kind = u64::from(equality) * 2 + u64::from(signed);
-    let unsigned_zero = !signed && !equality && other == 0;
+    let unsigned_zero = !signed && !equality && right == 0;
     Asked {
-        term: mix(mix(kind + 20, one), other),
+        term: mix(mix(kind + 20, left), right),
         not,
         computed,
-        known: one == other || unsigned_zero,
+        known: left == right || unsigned_zero,
     }
 }
 
-fn floats(completer: Completer, one: u64, other: u64) -> Asked {
+fn floats(completer: Completer, left: u64, right: u64) -> Asked {
     use Completer::{Eq, Ge, Gt, Le, Lt, Neq, Nge, Ngt, Nle, Nlt, Ord, Unord};
     let not = matches!(completer, Neq | Nlt | Nle | Ngt | Nge | Ord);
     let swapped = matches!(completer, Gt | Ge | Ngt | Nge);
     let either = matches!(completer, Eq | Neq | Unord | Ord);
-    let (one, other) = if swapped || either && one > other {
-        (other, one)
+    let (first, other) = if swapped || either && left > right {
+        (right, left)
     } else {
-        (one, other)
+        (left, right)
     };
-    let unordered = is_unordered(one) || is_unordered(other);
+    let unordered = is_unordered(first) || is_unordered(other);
     let (kind, computed) = match completer {
-        Eq | Neq => (0, !unordered && one == other),
-        Lt | Nlt | Gt | Ngt => (1, float::is_less(one, other)),
+        Eq | Neq => (0, !unordered && first == other),
+        Lt | Nlt | Gt | Ngt => (1, float::is_less(first, other)),
         Le | Nle | Ge | Nge => (
             2,
-            !unordered && (one == other || float::is_less(one, other)),
+            !unordered && (first == other || float::is_less(first, other)),
         ),
         _ => (3, unordered),
     };
     Asked {
-        term: mix(mix(kind + 30, one), other),
+        term: mix(mix(kind + 30, first), other),
         not,
         computed,
         known: false,
@@ -90,8 +90,8 @@ impl Asked {
 }
 
 /// Returns true if the first of two floating-point numbers is less.
-pub(super) fn is_less(state: &mut State, one: u64, other: u64) -> bool {
-    floats(Completer::Lt, one, other).is_true(state, 0)
+pub(super) fn is_less(state: &mut State, left: u64, right: u64) -> bool {
+    floats(Completer::Lt, left, right).is_true(state, 0)
 }
 
 /// A number of the operation.
@@ -100,14 +100,14 @@ fn place(operation: &Operation) -> u64 {
         .targets
         .iter()
         .filter_map(Operand::virtual_register);
-    targets.fold(0, |sum, one| mix(sum, u64::from(one.0)))
+    targets.fold(0, |sum, it| mix(sum, u64::from(it.0)))
 }
 
 fn asked(operation: &Operation, from: &[Value]) -> Option<Asked> {
     let completer = operation.mnemonic.completers().next()?;
     let bits = |at: usize| from.get(at).map(|it| it.bits);
-    let by_term = |kind: u64, one: u64, other: u64, computed: Option<bool>, not: bool| {
-        let term = mix(mix(kind, one), other);
+    let by_term = |kind: u64, it: u64, other: u64, computed: Option<bool>, not: bool| {
+        let term = mix(mix(kind, it), other);
         Asked {
             term,
             not,
@@ -120,9 +120,9 @@ fn asked(operation: &Operation, from: &[Value]) -> Option<Asked> {
         Opcode::Cmp4 => integers(completer, true, bits(0)?, bits(1)?),
         Opcode::Fcmp => floats(completer, bits(0)?, bits(1)?),
         Opcode::Tbit => {
-            let (one, bit) = (bits(0)?, bits(1)? & 63);
-            let set = one >> bit & 1 != 0;
-            by_term(40, one, bit, Some(set), completer == Completer::Z)
+            let (word, bit) = (bits(0)?, bits(1)? & 63);
+            let set = word >> bit & 1 != 0;
+            by_term(40, word, bit, Some(set), completer == Completer::Z)
         }
         Opcode::Fclass => {
             let not = completer == Completer::Nm;

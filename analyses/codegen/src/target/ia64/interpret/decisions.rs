@@ -62,7 +62,7 @@ impl Decisions {
 
     /// The script that comes next when all are tried in order, each as long as the decisions met.
     pub(crate) fn next_script(&self) -> Option<Vec<bool>> {
-        let last = self.met.iter().rposition(|&one| !one)?;
+        let last = self.met.iter().rposition(|&it| !it)?;
         let mut script = self.met[..last].to_vec();
         script.push(true);
         Some(script)

@@ -68,8 +68,8 @@ pub(super) const fn is_unordered(value: u64) -> bool {
 }
 
 /// Returns true if the first is less.
-pub(super) const fn is_less(one: u64, other: u64) -> bool {
-    !is_unordered(one) && !is_unordered(other) && (one as i64) < other as i64
+pub(super) const fn is_less(left: u64, right: u64) -> bool {
+    !is_unordered(left) && !is_unordered(right) && (left as i64) < right as i64
 }
 
 /// A product and a sum: the two factors, the summand, and which of them are negated.
@@ -91,16 +91,16 @@ fn product(opcode: Opcode, from: &[u64]) -> Option<([u64; 3], bool, bool)> {
 pub(super) fn computed(mnemonic: Mnemonic, name: u64, from: &[u64], ring: bool) -> u64 {
     let opcode = mnemonic.opcode();
     match (opcode, from) {
-        (Opcode::Mov, &[one]) => return one,
-        (Opcode::Xma | Opcode::Xmpy, &[one, other, ..]) => {
+        (Opcode::Mov, &[found]) => return found,
+        (Opcode::Xma | Opcode::Xmpy, &[product, other, ..]) => {
             let all = from.iter().map(|it| to_bits(Format::Significand, *it));
             let all: Vec<u64> = all.collect();
             let more = all.get(2).copied().unwrap_or(0);
-            let (one, other) = (all[0], all.get(1).copied().unwrap_or(other ^ one));
-            let bits = multiplied(mnemonic.completers().next(), one, other, more);
+            let (left, right) = (all[0], all.get(1).copied().unwrap_or(other ^ product));
+            let bits = multiplied(mnemonic.completers().next(), left, right, more);
             return from_bits(Format::Significand, bits);
         }
-        (Opcode::Fneg, &[one]) if ring => return one.wrapping_neg(),
+        (Opcode::Fneg, &[found]) if ring => return found.wrapping_neg(),
         _ => {}
     }
     let Some(([a, b, c], negated, less)) = product(opcode, from) else {

@@ -22,74 +22,74 @@ pub(super) fn computed(opcode: Opcode, unsigned: bool, zero: bool, from: &[u64])
         Sxt1, Sxt2, Sxt4, Xor, Zxt1, Zxt2, Zxt4,
     };
     Some(match (opcode, from) {
-        (Mov | Movl, &[one]) => one,
-        (Add | Adds | Addl, parts) => parts.iter().fold(0, |sum, one| sum.wrapping_add(*one)),
-        (Sub, &[one, other]) => one.wrapping_sub(other),
-        (Sub, &[one, other, 1]) => one.wrapping_sub(other).wrapping_sub(1),
-        (Shladd, &[one, count, other]) => (one << (count & 7)).wrapping_add(other),
-        (And, &[one, other]) => one & other,
-        (Andcm, &[one, other]) => one & !other,
-        (Or, &[one, other]) => one | other,
-        (Xor, &[one, other]) => one ^ other,
-        (Sxt1, &[one]) => sign_extended(one, 8),
-        (Sxt2, &[one]) => sign_extended(one, 16),
-        (Sxt4, &[one]) => sign_extended(one, 32),
-        (Zxt1, &[one]) => one & mask(8),
-        (Zxt2, &[one]) => one & mask(16),
-        (Zxt4, &[one]) => one & mask(32),
-        (Shl, &[one, count]) => {
+        (Mov | Movl, &[found]) => found,
+        (Add | Adds | Addl, parts) => parts.iter().fold(0, |sum, it| sum.wrapping_add(*it)),
+        (Sub, &[left, right]) => left.wrapping_sub(right),
+        (Sub, &[left, right, 1]) => left.wrapping_sub(right).wrapping_sub(1),
+        (Shladd, &[found, count, other]) => (found << (count & 7)).wrapping_add(other),
+        (And, &[left, right]) => left & right,
+        (Andcm, &[left, right]) => left & !right,
+        (Or, &[left, right]) => left | right,
+        (Xor, &[left, right]) => left ^ right,
+        (Sxt1, &[found]) => sign_extended(found, 8),
+        (Sxt2, &[found]) => sign_extended(found, 16),
+        (Sxt4, &[found]) => sign_extended(found, 32),
+        (Zxt1, &[found]) => found & mask(8),
+        (Zxt2, &[found]) => found & mask(16),
+        (Zxt4, &[found]) => found & mask(32),
+        (Shl, &[found, count]) => {
             if count < 64 {
-                one << count
+                found << count
             } else {
                 0
             }
         }
-        (Shr, &[one, count]) if unsigned => {
+        (Shr, &[found, count]) if unsigned => {
             if count < 64 {
-                one >> count
+                found >> count
             } else {
                 0
             }
         }
-        (Shr, &[one, count]) => (one as i64 >> count.min(63)) as u64,
+        (Shr, &[found, count]) => (found as i64 >> count.min(63)) as u64,
         (Shrp, &[high, low, count @ 0..64]) => {
             ((u128::from(high) << 64 | u128::from(low)) >> count) as u64
         }
-        (Extr, &[one, at @ 0..64, bits @ 1..=64]) => {
+        (Extr, &[found, at @ 0..64, bits @ 1..=64]) => {
             let bits = bits.min(64 - at);
             match unsigned {
-                true => (one >> at) & mask(bits),
-                false => sign_extended(one >> at, bits as u32),
+                true => (found >> at) & mask(bits),
+                false => sign_extended(found >> at, bits as u32),
             }
         }
-        (Dep, &[one, at @ 0..64, bits @ 1..=64]) if zero => (one & mask(bits)) << at,
-        (Dep, &[one, other, at @ 0..64, bits @ 1..=64]) => {
+        (Dep, &[found, at @ 0..64, bits @ 1..=64]) if zero => (found & mask(bits)) << at,
+        (Dep, &[left, right, at @ 0..64, bits @ 1..=64]) => {
             let field = mask(bits) << at;
-            other & !field | one << at & field
+            right & !field | left << at & field
         }
-        (Popcnt, &[one]) => u64::from(one.count_ones()),
+        (Popcnt, &[found]) => u64::from(found.count_ones()),
         _ => return None,
     })
 }
 
 /// The product of significands and a sum: the upper half, or the lower one.
-pub(super) fn multiplied(completer: Option<Completer>, one: u64, other: u64, more: u64) -> u64 {
+pub(super) fn multiplied(completer: Option<Completer>, left: u64, right: u64, more: u64) -> u64 {
     match completer {
         Some(Completer::H) => {
-            let product = i128::from(one as i64) * i128::from(other as i64);
+            let product = i128::from(left as i64) * i128::from(right as i64);
             (product.wrapping_add(i128::from(more)) >> 64) as u64
         }
         Some(Completer::Hu) => {
-            let product = u128::from(one) * u128::from(other);
+            let product = u128::from(left) * u128::from(right);
             (product.wrapping_add(u128::from(more)) >> 64) as u64
         }
-        _ => one.wrapping_mul(other).wrapping_add(more),
+        _ => left.wrapping_mul(right).wrapping_add(more),
     }
 }
 
 /// One number of all that an operation that is not computed may return.
 pub(super) fn unknown(name: u64, from: &[u64]) -> u64 {
-    from.iter().fold(mix(name, 3), |sum, one| mix(sum, *one))
+    from.iter().fold(mix(name, 3), |sum, it| mix(sum, *it))
 }
 
 #[cfg(test)]

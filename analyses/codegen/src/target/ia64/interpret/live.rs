@@ -84,41 +84,41 @@ impl Walk {
     }
 
     fn operation(&mut self, operation: &Operation) {
-        for one in operation.writes() {
-            let guards = self.under.get_mut(&one);
+        for write in operation.writes() {
+            let guards = self.under.get_mut(&write);
             if operation.is_certain() {
-                self.live[one.0 as usize] = false;
-                self.under.remove(&one);
+                self.live[write.0 as usize] = false;
+                self.under.remove(&write);
             } else if let (Some(guards), Some(own)) = (guards, operation.predicate)
                 && !operation.is_parallel()
             {
                 guards.retain(|it| *it != own);
                 if guards.is_empty() {
-                    self.live[one.0 as usize] = false;
-                    self.under.remove(&one);
+                    self.live[write.0 as usize] = false;
+                    self.under.remove(&write);
                 }
             }
         }
         // A predicate that is written is another one in front.
-        for one in operation.writes() {
-            self.under.retain(|_, guards| !guards.contains(&one));
+        for write in operation.writes() {
+            self.under.retain(|_, guards| !guards.contains(&write));
         }
-        for one in operation.reads() {
-            let was = std::mem::replace(&mut self.live[one.0 as usize], true);
-            let own = operation.predicate.filter(|it| *it != one);
+        for read in operation.reads() {
+            let was = std::mem::replace(&mut self.live[read.0 as usize], true);
+            let own = operation.predicate.filter(|it| *it != read);
             match (own, was) {
                 (Some(own), false) => {
-                    self.under.insert(one, vec![own]);
+                    self.under.insert(read, vec![own]);
                 }
                 (Some(own), true) => {
-                    if let Some(guards) = self.under.get_mut(&one)
+                    if let Some(guards) = self.under.get_mut(&read)
                         && !guards.contains(&own)
                     {
                         guards.push(own);
                     }
                 }
                 (None, _) => {
-                    self.under.remove(&one);
+                    self.under.remove(&read);
                 }
             }
         }

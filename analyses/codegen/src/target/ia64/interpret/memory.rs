@@ -16,12 +16,12 @@ pub(crate) struct Spaces {
     given: FxHashMap<Kind, u8>,
 }
 
-fn is_apart(one: &Kind, other: &Kind) -> bool {
-    let typed = match (&one.1, &other.1) {
-        (Some(one), Some(other)) => one != other,
+fn is_apart(left: &Kind, right: &Kind) -> bool {
+    let typed = match (&left.1, &right.1) {
+        (Some(left), Some(right)) => left != right,
         _ => false,
     };
-    typed || one.0.is_apart(&other.0)
+    typed || left.0.is_apart(&right.0)
 }
 
 fn kind(memory: Option<&Reference>) -> Kind {

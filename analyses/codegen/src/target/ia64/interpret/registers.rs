@@ -115,9 +115,9 @@ impl State {
 
     pub(crate) fn entity(&self, function: &Function, name: Name) -> Entity {
         match name {
-            Name::Virtual(one) => match function.place(one) {
+            Name::Virtual(found) => match function.place(found) {
                 Some(place) => Entity::Fixed(self.physical(place)),
-                None => Entity::Virtual(one),
+                None => Entity::Virtual(found),
             },
             Name::Fixed(register) => Entity::Fixed(self.physical(register)),
         }
@@ -125,20 +125,20 @@ impl State {
 
     pub(crate) fn get(&self, function: &Function, name: Name) -> Value {
         match self.entity(function, name) {
-            Entity::Virtual(one) => self.virtual_register(function, one),
+            Entity::Virtual(found) => self.virtual_register(function, found),
             Entity::Fixed(register) => self.machine_register(register),
         }
     }
 
     /// The value of a virtual register that has no place: its own number, if nothing wrote it.
-    pub(crate) fn virtual_register(&self, function: &Function, one: Virtual) -> Value {
-        if let Some(Some(value)) = self.virtuals.get(one.0 as usize) {
+    pub(crate) fn virtual_register(&self, function: &Function, register: Virtual) -> Value {
+        if let Some(Some(value)) = self.virtuals.get(register.0 as usize) {
             return *value;
         }
-        let random = mix(self.seed, 1000 + u64::from(one.0));
-        match self.addresses.get(one.0 as usize) {
+        let random = mix(self.seed, 1000 + u64::from(register.0));
+        match self.addresses.get(register.0 as usize) {
             Some(true) => Value::of(self.style.address(random)),
-            _ => self.initial(function.file(one), random),
+            _ => self.initial(function.file(register), random),
         }
     }
 
@@ -166,8 +166,8 @@ impl State {
 
     pub(crate) fn set(&mut self, function: &Function, name: Name, value: Value) {
         match self.entity(function, name) {
-            Entity::Virtual(one) => {
-                let at = one.0 as usize;
+            Entity::Virtual(found) => {
+                let at = found.0 as usize;
                 if self.virtuals.len() <= at {
                     self.virtuals
                         .resize(function.registers.len().max(at + 1), None);
@@ -194,8 +194,8 @@ impl State {
     }
 
     pub(super) fn rotate(&mut self) {
-        for one in &mut self.rotated {
-            *one += 1;
+        for each in &mut self.rotated {
+            *each += 1;
         }
     }
     /// Resets the renaming of registers.

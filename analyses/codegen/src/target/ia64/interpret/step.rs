@@ -30,7 +30,7 @@ pub(crate) fn step(
 ) -> Result<Next, Fault> {
     let executes = operation
         .predicate
-        .is_none_or(|one| state.is_true(function, Name::Virtual(one)));
+        .is_none_or(|it| state.is_true(function, Name::Virtual(it)));
     if let Some(kind) = operation.branch() {
         return Ok(branch(function, state, operation, kind, executes));
     }
@@ -95,7 +95,7 @@ fn write(function: &Function, state: &mut State, operation: &Operation, at: usiz
 
 fn file(function: &Function, operand: Option<&Operand>) -> Option<File> {
     match operand?.name()? {
-        Name::Virtual(one) => Some(function.file(one)),
+        Name::Virtual(found) => Some(function.file(found)),
         Name::Fixed(register) => Some(register.file),
     }
 }
@@ -131,12 +131,12 @@ fn compute(function: &Function, state: &mut State, operation: &Operation) -> Res
             out
         }
         (Opcode::Fmin | Opcode::Fmax, _) => {
-            let (one, other) = (bits[0], bits[1]);
+            let (left, right) = (bits[0], bits[1]);
             let takes = match operation.opcode() {
-                Opcode::Fmin => is_less(state, one, other),
-                _ => is_less(state, other, one),
+                Opcode::Fmin => is_less(state, left, right),
+                _ => is_less(state, right, left),
             };
-            if takes { one } else { other }
+            if takes { left } else { right }
         }
         (Opcode::Mov, Some(File::Special)) => {
             let whole = operation.targets.first().and_then(Operand::name);

@@ -90,13 +90,13 @@ fn a_counted_loop_rotates_and_finishes_its_rounds() {
 #[test]
 fn compares_write_as_their_type_says() {
     let mut function = Function::default();
-    let [one, other] = [(); 2].map(|()| function.register(File::Predicate));
+    let [left, right] = [(); 2].map(|()| function.register(File::Predicate));
     let compare = |mnemonic, number: i64| {
-        let targets = vec![one.into(), other.into()];
+        let targets = vec![left.into(), right.into()];
         Operation::plain(mnemonic, targets, vec![number.into(), Reg::R0.into()])
     };
     let mut never = compare(op!("cmp.eq.unc"), 0);
-    never.predicate = Some(other);
+    never.predicate = Some(right);
     let cases = [
         (vec![compare(op!("cmp.eq"), 0)], [1, 0]),
         (vec![compare(op!("cmp.eq"), 0), never], [0, 0]),
@@ -124,7 +124,7 @@ fn compares_write_as_their_type_says() {
         let mut function = function.clone();
         let (state, _) = executed(&mut function, vec![(operations.clone(), vec![])]);
         let value = |name| state.get(&function, Name::Virtual(name)).bits;
-        assert_eq!([value(one), value(other)], expected, "{operations:?}");
+        assert_eq!([value(left), value(right)], expected, "{operations:?}");
     }
 }
 

@@ -38,10 +38,10 @@ impl Value {
 }
 
 /// A number that both decide.
-pub(crate) fn mix(one: u64, other: u64) -> u64 {
-    let mut out = one
+pub(crate) fn mix(left: u64, right: u64) -> u64 {
+    let mut out = left
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        .wrapping_add(other)
+        .wrapping_add(right)
         .wrapping_add(0x2545_f491_4f6c_dd1d);
     out = (out ^ (out >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     out = (out ^ (out >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -91,8 +91,8 @@ impl<'a> Values<'a> {
         let mut writers: FxHashMap<Virtual, Vec<usize>> = FxHashMap::default();
         for (at, described) in described.iter().enumerate() {
             for def in &described.inst.defs {
-                if let Some(one) = described.virtual_register(def.register) {
-                    writers.entry(one).or_default().push(at);
+                if let Some(found) = described.virtual_register(def.register) {
+                    writers.entry(found).or_default().push(at);
                 }
             }
         }
@@ -171,15 +171,17 @@ impl<'a> Values<'a> {
     fn written(&mut self, at: usize, depth: usize) -> Option<Progression> {
         let operation = &self.items[at].operation;
         // The value written under a predicate is read where the predicate held, unless the register stays.
-        let certain =
-            operation.is_certain() || operation.writes().all(|one| !self.statics.contains(&one));
+        let certain = operation.is_certain()
+            || operation
+                .writes()
+                .all(|write| !self.statics.contains(&write));
         let plain = certain && operation.targets.len() == 1;
         if !plain || depth >= DEPTH || operation.memory.is_some() {
             return None;
         }
         let mut of = |operand: &Operand| match operand {
             Operand::Number(number) => Some(Progression::number(*number)),
-            Operand::Register(Name::Virtual(one)) => Some(self.read(at, *one, depth)),
+            Operand::Register(Name::Virtual(found)) => Some(self.read(at, *found, depth)),
             Operand::Register(Name::Fixed(reg)) if *reg == isa::ia64::Reg::R0 => {
                 Some(Progression::default())
             }
@@ -195,22 +197,22 @@ fn sum(
     of: &mut dyn FnMut(&Operand) -> Option<Progression>,
 ) -> Option<Progression> {
     match (operation.opcode(), &operation.sources[..]) {
-        (Opcode::Add | Opcode::Adds | Opcode::Addl, [one, other]) => {
-            let (one, other) = (of(one)?, of(other)?);
-            Some(one.plus(&other, 1))
+        (Opcode::Add | Opcode::Adds | Opcode::Addl, [left, right]) => {
+            let (first, other) = (of(left)?, of(right)?);
+            Some(first.plus(&other, 1))
         }
-        (Opcode::Sub, [one, other]) => {
-            let (one, other) = (of(one)?, of(other)?);
-            Some(one.plus(&other, -1))
+        (Opcode::Sub, [left, right]) => {
+            let (first, other) = (of(left)?, of(right)?);
+            Some(first.plus(&other, -1))
         }
-        (Opcode::Shladd, [one, Operand::Number(by @ 0..=4), other]) => {
-            let (one, other) = (of(one)?, of(other)?);
-            Some(other.plus(&one, 1 << by))
+        (Opcode::Shladd, [found, Operand::Number(by @ 0..=4), other]) => {
+            let (left, right) = (of(found)?, of(other)?);
+            Some(right.plus(&left, 1 << by))
         }
-        (Opcode::Shl, [one, Operand::Number(by @ 0..=62)]) => {
-            Some(Progression::default().plus(&of(one)?, 1 << by))
+        (Opcode::Shl, [found, Operand::Number(by @ 0..=62)]) => {
+            Some(Progression::default().plus(&of(found)?, 1 << by))
         }
-        (Opcode::Mov | Opcode::Movl, [one]) => of(one),
+        (Opcode::Mov | Opcode::Movl, [found]) => of(found),
         _ => None,
     }
 }
@@ -237,7 +239,7 @@ pub(super) fn from_above(
         next: 0,
     };
     // What the turned loop does once in front of its first iteration.
-    let entry = body.entry.as_ref().map_or(&[][..], |one| &one.operations);
+    let entry = body.entry.as_ref().map_or(&[][..], |it| &it.operations);
     for operation in entry.iter().chain(&body.preload).rev() {
         walk.over(operation);
     }
@@ -249,22 +251,22 @@ pub(super) fn from_above(
         let Some(up) = above[block as usize] else {
             return;
         };
-        let own = |one: &u32| block == region.header && region.blocks.contains(one);
+        let own = |it: &u32| block == region.header && region.blocks.contains(it);
         let ways = predecessors[block as usize].iter().copied();
         let mut open: Vec<u32> = ways.filter(|way| !own(way)).collect();
         let mut between: Vec<u32> = Vec::new();
-        while let Some(one) = open.pop() {
-            if one == up || between.contains(&one) {
+        while let Some(found) = open.pop() {
+            if found == up || between.contains(&found) {
                 continue;
             }
             if between.len() == BETWEEN {
                 return;
             }
-            between.push(one);
-            open.extend(&predecessors[one as usize]);
+            between.push(found);
+            open.extend(&predecessors[found as usize]);
         }
-        for one in between {
-            for operation in &function.blocks[one as usize].operations {
+        for each in between {
+            for operation in &function.blocks[each as usize].operations {
                 operation.writes().for_each(|name| walk.opaque(name));
             }
         }
@@ -289,7 +291,8 @@ struct Walk<'w, 'f> {
 
 impl Walk<'_, '_> {
     fn counts(&self, name: Virtual) -> bool {
-        let coefficient = |one: &&mut Progression| one.start.coefficient(Term::Initial(name));
+        let coefficient =
+            |progression: &&mut Progression| progression.start.coefficient(Term::Initial(name));
         self.forms.iter().any(|form| coefficient(form) != 0)
     }
     fn replace(&mut self, name: Virtual, by: &Progression) {
@@ -316,7 +319,9 @@ impl Walk<'_, '_> {
     fn over(&mut self, operation: &Operation) {
         let mut of = |operand: &Operand| match operand {
             Operand::Number(number) => Some(Progression::number(*number)),
-            Operand::Register(Name::Virtual(one)) => Some(Progression::symbol(Term::Initial(*one))),
+            Operand::Register(Name::Virtual(found)) => {
+                Some(Progression::symbol(Term::Initial(*found)))
+            }
             Operand::Register(Name::Fixed(reg)) if *reg == isa::ia64::Reg::R0 => {
                 Some(Progression::default())
             }
@@ -397,9 +402,9 @@ pub(super) struct Met {
 /// All that meet, by the first and then the second; `None`: more than `most`.
 pub(super) fn meetings(touches: &[Touch], most: usize) -> Option<Vec<Met>> {
     let mut out = Vec::new();
-    for (first, one) in (0..).zip(touches) {
+    for (first, each) in (0..).zip(touches) {
         for (second, other) in (first + 1..).zip(&touches[first as usize + 1..]) {
-            let Some(how) = meeting(one, other) else {
+            let Some(how) = meeting(each, other) else {
                 continue;
             };
             if out.len() >= most {
@@ -442,10 +447,10 @@ pub(super) fn touches(given: &Loop, described: &[Described]) -> Vec<Touch> {
         let reference = given.items[item].operation.memory.clone();
         out.push(Touch {
             access: memory.access,
-            ordered: memory.ordered || reference.as_ref().is_some_and(|one| one.volatile),
+            ordered: memory.ordered || reference.as_ref().is_some_and(|it| it.volatile),
             bytes: memory
                 .bytes
-                .max(reference.as_ref().map_or(0, |one| one.bytes)),
+                .max(reference.as_ref().map_or(0, |it| it.bytes)),
             reference,
             front: address.clone(),
             address,
@@ -455,39 +460,39 @@ pub(super) fn touches(given: &Loop, described: &[Described]) -> Vec<Touch> {
 }
 
 /// Returns true if they lie in objects that share no memory.
-fn disjoint(one: &Touch, other: &Touch) -> bool {
-    let (Some(one), Some(other)) = (&one.reference, &other.reference) else {
+fn disjoint(left: &Touch, right: &Touch) -> bool {
+    let (Some(first), Some(other)) = (&left.reference, &right.reference) else {
         return false;
     };
-    one.object.is_apart(&other.object)
+    first.object.is_apart(&other.object)
 }
 
 /// Returns true if they lie in one object for certain: no promise about pointers tells them apart.
-fn same(one: &Touch, other: &Touch) -> bool {
+fn same(left: &Touch, right: &Touch) -> bool {
     let of = |touch: &Touch| {
-        let object = touch.reference.as_ref().map(|one| one.object.clone());
-        object.filter(|one| *one != Object::Unknown)
+        let object = touch.reference.as_ref().map(|it| it.object.clone());
+        object.filter(|it| *it != Object::Unknown)
     };
-    of(one).is_some_and(|one| of(other) == Some(one))
+    of(left).is_some_and(|it| of(right) == Some(it))
 }
 
 /// Returns true if the language accesses them by types that never name one object. Members of a union at one address
 /// do, so that it says nothing of addresses that can be compared.
-fn otherwise_typed(one: &Touch, other: &Touch) -> bool {
-    let of = |touch: &Touch| touch.reference.as_ref().and_then(|one| one.accessed_as);
-    matches!((of(one), of(other)), (Some(one), Some(other)) if one != other)
+fn otherwise_typed(left: &Touch, right: &Touch) -> bool {
+    let of = |touch: &Touch| touch.reference.as_ref().and_then(|it| it.accessed_as);
+    matches!((of(left), of(right)), (Some(left), Some(right)) if left != right)
 }
 
 /// `None`: they never meet in a way that matters.
-pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
-    if one.ordered || other.ordered {
+pub(super) fn meeting(left: &Touch, right: &Touch) -> Option<Meeting> {
+    if left.ordered || right.ordered {
         return Some(Meeting {
             forward: Some(0),
             backward: Some(1),
             why: Alias::Volatile,
         });
     }
-    if !(one.access.writes() || other.access.writes()) || disjoint(one, other) {
+    if !(left.access.writes() || right.access.writes()) || disjoint(left, right) {
         return None;
     }
     let always = |why| {
@@ -497,31 +502,31 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
             why,
         })
     };
-    let regular = one.address.is_regular() && other.address.is_regular();
-    let comparable = regular && one.address.is_parallel(&other.address);
-    if !comparable && otherwise_typed(one, other) {
+    let regular = left.address.is_regular() && right.address.is_regular();
+    let comparable = regular && left.address.is_parallel(&right.address);
+    if !comparable && otherwise_typed(left, right) {
         return None;
     }
     if !regular {
         // Two uses of one value in one iteration tell accesses within the same base apart, and nothing else.
-        return always(match same(one, other) {
+        return always(match same(left, right) {
             true => Alias::Within,
             false => Alias::Address,
         });
     }
     if !comparable {
-        return always(match same(one, other) {
-            _ if one.address.start.terms == other.address.start.terms => Alias::Steps,
+        return always(match same(left, right) {
+            _ if left.address.start.terms == right.address.start.terms => Alias::Steps,
             true => Alias::Within,
             false => Alias::Base,
         });
     }
-    let between = other.address.beyond(&one.address);
-    let step = one.address.step;
+    let between = right.address.beyond(&left.address);
+    let step = left.address.step;
     // `other` in an iteration so much later.
     let meets = |later: i64| {
         let apart = i128::from(between) + i128::from(step) * i128::from(later);
-        apart > -i128::from(other.bytes) && apart < i128::from(one.bytes)
+        apart > -i128::from(right.bytes) && apart < i128::from(left.bytes)
     };
     if step == 0 {
         return match meets(0) {
@@ -535,7 +540,7 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
     }
     // About where the difference passes zero.
     let near = -i128::from(between) / i128::from(step);
-    let reach = i128::from(one.bytes.max(other.bytes)) / i128::from(step).abs() + 2;
+    let reach = i128::from(left.bytes.max(right.bytes)) / i128::from(step).abs() + 2;
     let clamp = |at: i128| at.clamp(-(1 << 31), 1 << 31) as i64;
     let range = clamp(near - reach)..=clamp(near + reach);
     let (mut forward, mut backward) = (None, None);

@@ -71,14 +71,14 @@ pub(super) fn candidates(
     let fits = speculate::candidates(given, &|_| true);
     let mut out: Vec<Virtual> = Vec::new();
     for met in meetings.iter().filter(|met| is_feared(met.how.why)) {
-        for (one, other) in [(met.first, met.second), (met.second, met.first)] {
-            let (load, store) = (&touches[one as usize], &touches[other as usize]);
+        for (left, right) in [(met.first, met.second), (met.second, met.first)] {
+            let (load, store) = (&touches[left as usize], &touches[right as usize]);
             if load.access != Access::Load || !store.access.writes() {
                 continue;
             }
-            let item = accesses.get(one as usize).map(|&at| &given.items[at]);
+            let item = accesses.get(left as usize).map(|&at| &given.items[at]);
             let written = item.into_iter().flat_map(|item| item.operation.writes());
-            out.extend(written.filter(|one| fits.contains(one)));
+            out.extend(written.filter(|it| fits.contains(it)));
         }
     }
     out.sort_unstable();
@@ -96,16 +96,16 @@ pub(super) fn advanced(
     guarded: bool,
     ahead: Ahead,
 ) -> Loop {
-    let is_load = |item: &Item| item.operation.writes().any(|one| loads.contains(&one));
+    let is_load = |item: &Item| item.operation.writes().any(|write| loads.contains(&write));
     let chosen = chosen(function, given, described, loads, ahead);
-    let follows = |item: &Item| item.operation.writes().any(|one| chosen.contains(&one));
+    let follows = |item: &Item| item.operation.writes().any(|write| chosen.contains(&write));
     // Values that something else reads.
     let mut checked: FxHashSet<Virtual> = FxHashSet::default();
     for item in &given.items {
         let own = follows(item);
-        for one in item.operation.reads() {
-            let (root, ago) = given.earlier.of(one);
-            if !own || ago > 0 || item.before.contains(&one) {
+        for read in item.operation.reads() {
+            let (root, ago) = given.earlier.of(read);
+            if !own || ago > 0 || item.before.contains(&read) {
                 checked.insert(root);
             }
         }
@@ -115,7 +115,7 @@ pub(super) fn advanced(
     // An address that a load brought which is not checked yet may lead anywhere.
     let unchecked = |operation: &Operation| {
         let mut read = operation.reads();
-        read.any(|one| chosen.contains(&given.earlier.root(one)))
+        read.any(|it| chosen.contains(&given.earlier.root(it)))
     };
     let mnemonic = |operation: &Operation| {
         let how = match guarded || unchecked(operation) {
@@ -126,12 +126,7 @@ pub(super) fn advanced(
     };
     // By place: the checks that stand behind the item.
     let mut checks: FxHashMap<usize, Vec<Item>> = FxHashMap::default();
-    for (at, item) in given
-        .items
-        .iter()
-        .enumerate()
-        .filter(|(_, one)| is_load(one))
-    {
+    for (at, item) in given.items.iter().enumerate().filter(|(_, it)| is_load(it)) {
         for value in item.operation.writes() {
             let mut reached = FxHashSet::from_iter([value]);
             let mut last = at;
@@ -140,7 +135,7 @@ pub(super) fn advanced(
             let mut recovery = vec![(again, item.before.clone())];
             for (at, item) in given.items.iter().enumerate().skip(at + 1) {
                 let mut own = item.operation.reads();
-                let leads = own.any(|one| reached.contains(&one) && !item.before.contains(&one));
+                let leads = own.any(|it| reached.contains(&it) && !item.before.contains(&it));
                 if !leads || !follows(item) {
                     continue;
                 }
@@ -197,15 +192,15 @@ fn chosen(
     loop {
         let chosen = speculate::chosen(function, given, described, loads, ahead, &behind);
         let carried = |item: &Item| {
-            item.operation.reads().any(|one| {
-                let (root, ago) = given.earlier.of(one);
-                (ago > 0 || item.before.contains(&one)) && chosen.contains(&root)
+            item.operation.reads().any(|read| {
+                let (root, ago) = given.earlier.of(read);
+                (ago > 0 || item.before.contains(&read)) && chosen.contains(&root)
             })
         };
         let items = given.items.iter().enumerate();
         let more: Vec<usize> = items
             .filter(|(_, item)| carried(item))
-            .filter(|(_, item)| item.operation.writes().any(|one| chosen.contains(&one)))
+            .filter(|(_, item)| item.operation.writes().any(|write| chosen.contains(&write)))
             .map(|(at, _)| at)
             .filter(|at| !behind.contains(at))
             .collect();
@@ -232,7 +227,7 @@ fn entries(items: &[Item], start: &[u32], ii: u32) -> u32 {
     let made = |value: Virtual| {
         let mut all = items.iter().zip(start);
         let load = all.find(|(item, _)| {
-            item.operation.memory.is_some() && item.operation.writes().any(|one| one == value)
+            item.operation.memory.is_some() && item.operation.writes().any(|write| write == value)
         });
         load.map(|(_, &start)| start)
     };

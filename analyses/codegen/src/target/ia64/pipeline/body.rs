@@ -124,8 +124,8 @@ fn stepped(operation: &Operation) -> Option<(Virtual, Operand)> {
 fn split(body: &Body, separate: bool) -> (Vec<Operation>, Vec<usize>, Set) {
     let mut occurs: FxHashMap<Virtual, u32> = FxHashMap::default();
     for operation in &body.operations {
-        for one in operation.virtual_registers() {
-            *occurs.entry(one).or_default() += 1;
+        for register in operation.virtual_registers() {
+            *occurs.entry(register).or_default() += 1;
         }
     }
     let (mut out, mut place, mut statics) = (Vec::new(), Vec::new(), Set::default());
@@ -189,23 +189,23 @@ pub(super) fn normalise(
     let mut written: FxHashMap<Virtual, Vec<(usize, bool)>> = FxHashMap::default();
     for (at, operation) in operations.iter().enumerate() {
         let certain = operation.is_certain();
-        for one in operation.writes() {
-            written.entry(one).or_default().push((at, certain));
+        for write in operation.writes() {
+            written.entry(write).or_default().push((at, certain));
         }
     }
-    for (&one, all) in &written {
-        if body.live.contains(&one) && all.iter().any(|(_, certain)| !certain) {
-            statics.insert(one);
+    for (&each, all) in &written {
+        if body.live.contains(&each) && all.iter().any(|(_, certain)| !certain) {
+            statics.insert(each);
         }
-        if body.live.contains(&one) && function.file(one) == File::Predicate {
+        if body.live.contains(&each) && function.file(each) == File::Predicate {
             return Err(Reason::CarriedPredicate(operations[all[0].0].loc));
         }
     }
     // For each register, the present name of its value, and the number of iterations since it was written.
     let mut now: FxHashMap<Virtual, (Virtual, u32)> = FxHashMap::default();
-    for &one in written.keys() {
-        if !statics.contains(&one) {
-            now.insert(one, (one, 1));
+    for &key in written.keys() {
+        if !statics.contains(&key) {
+            now.insert(key, (key, 1));
         }
     }
     let mut exits = Vec::new();
@@ -221,7 +221,7 @@ pub(super) fn normalise(
                 .at_start(exit.target)
                 .iter()
                 .chain(resumed)
-                .filter_map(|one| now.get(&one).map(|(name, ago)| (one, *name, *ago)))
+                .filter_map(|it| now.get(&it).map(|(name, ago)| (it, *name, *ago)))
                 .collect();
             live.sort_unstable();
             live.dedup();
@@ -238,9 +238,9 @@ pub(super) fn normalise(
         };
         let mut operation = operation.clone();
         let mut before: Vec<Virtual> = Vec::new();
-        let mut read = |one: &mut Virtual| {
-            if let Some((name, ago)) = now.get(one) {
-                *one = *name;
+        let mut read = |register: &mut Virtual| {
+            if let Some((name, ago)) = now.get(register) {
+                *register = *name;
                 if *ago > 0 {
                     before.push(*name);
                 }
@@ -251,51 +251,51 @@ pub(super) fn normalise(
             read(predicate);
         }
         for operand in &mut operation.sources {
-            if let Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one)) =
-                operand
+            if let Operand::Register(Name::Virtual(found))
+            | Operand::Address(Name::Virtual(found)) = operand
             {
-                read(one);
+                read(found);
             }
         }
         for operand in &mut operation.targets {
-            if let Operand::Address(Name::Virtual(one)) = operand {
-                read(one);
+            if let Operand::Address(Name::Virtual(found)) = operand {
+                read(found);
             }
         }
         for operand in &mut operation.targets {
-            let Operand::Register(Name::Virtual(one)) = operand else {
+            let Operand::Register(Name::Virtual(found)) = operand else {
                 continue;
             };
-            let Some(&(name, ago)) = now.get(one) else {
+            let Some(&(name, ago)) = now.get(found) else {
                 continue;
             };
-            let later = written[one]
+            let later = written[found]
                 .iter()
                 .any(|&(place, certain)| place > at && certain);
             let name = match (certain, later) {
                 // The last of the iteration keeps the register's own name.
-                (true, false) => *one,
-                (true, true) => function.register(function.file(*one)),
+                (true, false) => *found,
+                (true, true) => function.register(function.file(*found)),
                 // First of all, and something else will be the last.
-                (false, true) if ago > 0 => function.register(function.file(*one)),
-                (false, _) if ago > 0 => *one,
+                (false, true) if ago > 0 => function.register(function.file(*found)),
+                (false, _) if ago > 0 => *found,
                 (false, _) => name,
             };
-            now.insert(*one, (name, 0));
-            *one = name;
+            now.insert(*found, (name, 0));
+            *found = name;
         }
         before.sort_unstable();
         before.dedup();
         let touches = describe(function, &operation).inst.memory.is_some();
         // Values that an exit in front of it leaves behind must not be overwritten once the exit was taken.
-        let kept = |one: Virtual| {
+        let kept = |register: Virtual| {
             let mut left = exits.iter().flat_map(|exit: &LoopExit| &exit.live);
-            left.any(|&(_, name, ago)| name == one && ago == 0)
+            left.any(|&(_, name, ago)| name == register && ago == 0)
         };
         let free = !touches
             && operation
                 .writes()
-                .all(|one| !statics.contains(&one) && !kept(one));
+                .all(|write| !statics.contains(&write) && !kept(write));
         items.push(Item {
             operation,
             before,

@@ -201,7 +201,7 @@ fn an_operation_in_another_stage_is_caught() {
     for (from, to) in [(0, 1), (1, 0)] {
         let _ = Made::of(SUM).caught("stage", |made| {
             let (after, is) = (&made.after, |it: &Operation| it.class() == Class::Store);
-            let place = |it: &Operation| it.predicate.and_then(|one| after.place(one));
+            let place = |it: &Operation| it.predicate.and_then(|it| after.place(it));
             let mut all = after.blocks.iter().flat_map(|it| &it.operations);
             let store = all
                 .find(|it| is(it) && place(it).is_some())

@@ -173,8 +173,8 @@ impl Checker<'_> {
             });
         }
         let mut live = self.live.at(expected.unwrap_or(header));
-        let differs = live.find(|&one| {
-            let value = |state: &State| state.get(function, Name::Virtual(one));
+        let differs = live.find(|&it| {
+            let value = |state: &State| state.get(function, Name::Virtual(it));
             value(&before) != value(&after)
         });
         if let Some(register) = differs {
@@ -202,8 +202,8 @@ impl Checker<'_> {
     /// Executes the stretch, its entry first, and returns the block to which it leaves; `None`: it goes around.
     fn stretch(&self, state: &mut State, iterations: u32) -> Result<Option<u32>, Violation> {
         let function = self.code.function;
-        let is_true = |state: &State, one: Virtual| {
-            let value = state.get(function, Name::Virtual(one));
+        let is_true = |state: &State, register: Virtual| {
+            let value = state.get(function, Name::Virtual(register));
             value.bits & 1 != 0
         };
         let execute = |state: &mut State, operations: &[_], from: usize| {

@@ -91,9 +91,9 @@ fn a_dropped_predicate_is_caught() {
 fn a_predicate_of_the_other_side_is_caught() {
     let _ = Converted::of(BRANCHES).caught("side", |made| {
         let mut own = made.body.operations.iter().filter(|it| stores(it));
-        let (one, other) = (own.next().cloned(), own.next().cloned());
-        let other = other.expect("two stores").predicate;
-        let at = made.at(|it| Some(it) == one.as_ref());
+        let (left, right) = (own.next().cloned(), own.next().cloned());
+        let other = right.expect("two stores").predicate;
+        let at = made.at(|it| Some(it) == left.as_ref());
         made.body.operations[at].predicate = other;
     });
 }
@@ -103,9 +103,13 @@ fn exchanged_dependent_operations_are_caught() {
     let _ = Converted::of(BRANCHES).caught("order", |made| {
         let operations = &made.body.operations;
         let depends = |at: &usize| {
-            let (one, next) = (&operations[*at], &operations[at + 1]);
+            let (earlier, next) = (&operations[*at], &operations[at + 1]);
             let data = |it: &Operation| !it.is_compare();
-            data(one) && data(next) && one.writes().any(|it| next.reads().any(|read| read == it))
+            data(earlier)
+                && data(next)
+                && earlier
+                    .writes()
+                    .any(|it| next.reads().any(|read| read == it))
         };
         let at = (0..operations.len() - 1).find(depends).expect("a pair");
         made.body.operations.swap(at, at + 1);
@@ -117,8 +121,8 @@ fn exchanged_stores_are_caught() {
     let found = Converted::of(BRANCHES).caught("stores", |made| {
         let all = made.body.operations.iter().enumerate();
         let own: Vec<usize> = all.filter(|it| stores(it.1)).map(|it| it.0).collect();
-        let (one, last) = (own[0], own[own.len() - 1]);
-        let sources = made.body.operations[one].sources.clone();
+        let (head, last) = (own[0], own[own.len() - 1]);
+        let sources = made.body.operations[head].sources.clone();
         made.body.operations[last].sources = sources;
     });
     assert!(matches!(found, Violation::Memory { .. }), "{found}");

@@ -108,7 +108,7 @@ struct Copy {
 
 /// Returns how many items write it.
 fn writers(given: &Loop, name: Virtual) -> usize {
-    let writes = |item: &&Item| item.operation.writes().any(|one| one == name);
+    let writes = |item: &&Item| item.operation.writes().any(|write| write == name);
     given.items.iter().filter(writes).count()
 }
 
@@ -136,7 +136,7 @@ fn found(function: &Function, given: &Loop, at: usize) -> Option<Copy> {
         false => given.earlier.of(source),
     };
     let mut later = given.items[at..].iter();
-    let again = ago == 0 && later.any(|item| item.operation.writes().any(|one| one == value));
+    let again = ago == 0 && later.any(|item| item.operation.writes().any(|write| write == value));
     let made = writers(given, value) > 0;
     (made && !again && value != target && !given.statics.contains(&value)).then_some(Copy {
         target,
@@ -148,15 +148,15 @@ fn found(function: &Function, given: &Loop, at: usize) -> Option<Copy> {
 /// Returns true if the value of an earlier iteration under this name is read.
 fn is_carried(given: &Loop, name: Virtual) -> bool {
     let mut left = given.exits.iter().flat_map(|exit| &exit.live);
-    let earlier = |one: Virtual| {
-        let (value, ago) = given.earlier.of(one);
+    let earlier = |register: Virtual| {
+        let (value, ago) = given.earlier.of(register);
         value == name && ago > 0
     };
     let read = given
         .items
         .iter()
         .any(|item| item.before.contains(&name) || item.operation.reads().any(earlier));
-    read || left.any(|one| one.1 == name && one.2 > 0)
+    read || left.any(|it| it.1 == name && it.2 > 0)
 }
 
 /// Returns true if the copy is gone.
@@ -202,7 +202,7 @@ fn forgotten(function: &mut Function, given: &mut Loop, at: usize, copy: Copy) -
         if given.items[number]
             .operation
             .reads()
-            .any(|one| one == target)
+            .any(|read| read == target)
         {
             reread(function, given, number, copy);
         }
@@ -218,7 +218,7 @@ fn repeated(
     value: Virtual,
     ago: u32,
 ) -> Option<(Virtual, usize)> {
-    let makes = |item: &Item| item.operation.writes().any(|one| one == value);
+    let makes = |item: &Item| item.operation.writes().any(|write| write == value);
     let mut makers = (0..given.items.len()).filter(|&at| makes(&given.items[at]));
     let (Some(at), None) = (makers.next(), makers.next()) else {
         return None;
@@ -250,17 +250,17 @@ fn reread(function: &mut Function, given: &mut Loop, number: usize, copy: Copy) 
     let Loop { items, earlier, .. } = given;
     let item = &mut items[number];
     let carried = item.before.contains(&target);
-    item.before.retain(|one| *one != target);
+    item.before.retain(|it| *it != target);
     let ago = ago + u32::from(carried);
     // One name is one value: if an operation reads both, the value of the iteration before gets a name of its
     // own.
-    let both = item.operation.reads().any(|one| one == value);
+    let both = item.operation.reads().any(|read| read == value);
     let already = u32::from(item.before.contains(&value));
     let name = match ago {
         0 if already == 1 => {
             let name = earlier.name(function, value, 1);
             rename(&mut item.operation, value, name);
-            item.before.retain(|one| *one != value);
+            item.before.retain(|it| *it != value);
             value
         }
         0 => value,
@@ -279,10 +279,10 @@ fn reread(function: &mut Function, given: &mut Loop, number: usize, copy: Copy) 
 fn rename(operation: &mut Operation, from: Virtual, to: Virtual) {
     for operand in &mut operation.sources {
         match operand {
-            Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one))
-                if *one == from =>
+            Operand::Register(Name::Virtual(found)) | Operand::Address(Name::Virtual(found))
+                if *found == from =>
             {
-                *one = to;
+                *found = to;
             }
             _ => {}
         }
@@ -301,12 +301,12 @@ const STEPS: std::ops::RangeInclusive<i64> = -256..=255;
 /// p. Behind the loop the register has the value that the last access left in it.
 pub(super) fn step(function: &Function, given: &mut Loop) {
     let mut used: FxHashMap<Virtual, u32> = FxHashMap::default();
-    for one in given
+    for each in given
         .items
         .iter()
         .flat_map(|item| item.operation.virtual_registers())
     {
-        *used.entry(one).or_default() += 1;
+        *used.entry(each).or_default() += 1;
     }
     let mut gone: Vec<usize> = Vec::new();
     for at in 0..given.items.len() {
@@ -350,12 +350,12 @@ pub(super) fn step(function: &Function, given: &mut Loop) {
         let item = &mut given.items[access];
         rename(&mut item.operation, base, own);
         item.operation.sources.push(Operand::Number(by));
-        item.before.retain(|one| *one != base);
+        item.before.retain(|it| *it != base);
         item.free = false;
         given.statics.insert(own);
         given.earlier.initials.remove(&(base, 1));
         for exit in &mut given.exits {
-            exit.live.retain(|one| one.1 != base);
+            exit.live.retain(|it| it.1 != base);
         }
         gone.push(at);
     }
@@ -375,7 +375,7 @@ fn own_register(given: &Loop, value: Virtual, passed: usize) -> Option<(Virtual,
     }
     let from = earlier.initial(value);
     let mut left = exits.iter().flat_map(|exit| &exit.live);
-    let own = left.find(|one| one.1 == value).map_or(from, |one| one.0);
+    let own = left.find(|it| it.1 == value).map_or(from, |it| it.0);
     let fits = exits.iter().enumerate().all(|(number, exit)| {
         exit.live.iter().all(|&(register, name, ago)| {
             let stepped = register == own && ago == 0 && number >= passed;

@@ -61,7 +61,9 @@ pub(super) fn trips(
 ) -> Option<Trips> {
     let mut completers = compare.operation.mnemonic.completers();
     let relation = completers.next()?;
-    if completers.any(|one| one != Completer::Unc) || compare.operation.predicate.is_some() {
+    if completers.any(|completer| completer != Completer::Unc)
+        || compare.operation.predicate.is_some()
+    {
         return None;
     }
     let whole = match compare.operation.opcode() {
@@ -76,8 +78,8 @@ pub(super) fn trips(
         match operand {
             Operand::Number(number) => Some((Operand::fixed(Reg::R0), *number, 0)),
             Operand::Register(Name::Fixed(reg)) if *reg == Reg::R0 => Some((operand.clone(), 0, 0)),
-            Operand::Register(Name::Virtual(one)) => {
-                let linear = value(*one);
+            Operand::Register(Name::Virtual(found)) => {
+                let linear = value(*found);
                 let mut terms = linear.start.terms.iter();
                 match (terms.next(), terms.next()) {
                     (Some(&(Term::Initial(register), 1)), None) => Some((
@@ -258,10 +260,10 @@ impl Trips {
             Width::Unsigned32 => Some(op!("zxt4")),
         };
         // Both as the compare of the first iteration sees them.
-        let mut seen = |one: &(Operand, i64)| {
-            let mut operand = one.0.clone();
-            if one.1 != 0 {
-                let sum = match one.1 {
+        let mut seen = |it: &(Operand, i64)| {
+            let mut operand = it.0.clone();
+            if it.1 != 0 {
+                let sum = match it.1 {
                     near @ -8192..8192 => put(
                         op!("adds"),
                         vec![Operand::Number(near), operand],

@@ -154,10 +154,11 @@ pub(super) fn view(
         }
         let after = live
             .iter()
-            .filter(|(one, _)| *one == register)
+            .filter(|(it, _)| *it == register)
             .map(|(_, ago)| *ago)
             .max();
-        let mut readers: Vec<(u32, u32)> = readers.iter().map(|one| (one.0, one.1)).collect();
+        let mut readers: Vec<(u32, u32)> =
+            readers.iter().map(|reader| (reader.0, reader.1)).collect();
         let initial = readers.iter().any(|(_, ago)| *ago > 0) || after.is_some_and(|ago| ago > 0);
         if register == plan.valid && !plan.counted {
             readers.push((branch, 0));
@@ -176,7 +177,7 @@ pub(super) fn view(
         .collect();
     // What reads a checked value stands behind the check.
     for &(check, of) in &checks {
-        let values = of.covers.iter().filter_map(|one| registers.get(one));
+        let values = of.covers.iter().filter_map(|cover| registers.get(cover));
         for &(reader, ago, read) in values.flat_map(|all| &all.readers) {
             let item = &plan.items[reader as usize];
             let root = plan.earlier.root(read);
@@ -184,7 +185,7 @@ pub(super) fn view(
             // A check that computes the value itself, or computes it again because its own load was changed,
             // does not wait.
             let own = again.is_some_and(|other| {
-                ago == 0 && (other.advanced || other.writes().any(|one| one == root))
+                ago == 0 && (other.advanced || other.writes().any(|write| write == root))
             });
             let ahead = item.speculative && (ago == 0 || !of.advanced);
             if !(reader == check && ago == 0 || ahead || own) {
@@ -194,7 +195,7 @@ pub(super) fn view(
         // Advanced loads that are done again with it are checked behind it.
         for &(other, own) in checks.iter().filter(|(other, _)| *other != check) {
             let again = |operation: &Operation| {
-                operation.memory.is_some() && operation.writes().any(|one| one == own.value)
+                operation.memory.is_some() && operation.writes().any(|write| write == own.value)
             };
             let recovery = of.recovery.iter().map(|(operation, _)| operation);
             if of.advanced && own.advanced && recovery.skip(1).any(again) {
@@ -206,7 +207,7 @@ pub(super) fn view(
     let advanced = |load: u32| {
         let load = &plan.items[load as usize];
         let mut own = checks.iter().filter(|(_, check)| {
-            check.advanced && load.operation.writes().any(|one| one == check.value)
+            check.advanced && load.operation.writes().any(|write| write == check.value)
         });
         own.next().map(|(at, _)| *at)
     };
@@ -215,22 +216,22 @@ pub(super) fn view(
         let load = &plan.items[load as usize].operation;
         let checks = checks.iter().filter(|(_, check)| {
             let mut again = check.writes();
-            again.any(|one| load.writes().any(|own| own == one))
+            again.any(|it| load.writes().any(|own| own == it))
         });
         let found: Vec<u32> = checks.map(|(at, _)| *at).collect();
         found
     };
     let accesses: Vec<u32> = (0..)
         .zip(&described)
-        .filter(|(_, one)| {
-            let memory = one.inst.memory;
+        .filter(|(_, it)| {
+            let memory = it.inst.memory;
             memory.is_some_and(|memory| memory.access != Access::Prefetch)
         })
         .map(|(at, _)| at)
         .collect();
     let mut aliases = Vec::new();
     let mut meetings = meetings.iter().peekable();
-    for (at, (&first, one)) in (0..).zip(accesses.iter().zip(touches)) {
+    for (at, (&first, each)) in (0..).zip(accesses.iter().zip(touches)) {
         while let Some(met) = meetings.next_if(|met| met.first == at) {
             let Some(&second) = accesses.get(met.second as usize) else {
                 continue;
@@ -242,7 +243,7 @@ pub(super) fn view(
                 () if !advance::is_feared(meeting.why) => None,
                 () => advanced(load),
             };
-            let (of_second, of_first) = (sees(second, other, one), sees(first, one, other));
+            let (of_second, of_first) = (sees(second, other, each), sees(first, each, other));
             // A load behind a store sees it a cycle later; all other pairs keep their order in one cycle.
             let cycles = |from: &Touch, to: &Touch| {
                 u32::from(from.access.writes() && !to.access.writes() || from.ordered)
@@ -251,7 +252,7 @@ pub(super) fn view(
                 match of_second {
                     // It is the first of its cycle.
                     Some(check) => edge(first, check, 1, distance),
-                    None => edge(first, second, cycles(one, other), distance),
+                    None => edge(first, second, cycles(each, other), distance),
                 }
                 if other.access.writes() {
                     let checks = repeated(first).into_iter();
@@ -261,9 +262,9 @@ pub(super) fn view(
             if let Some(distance) = meeting.backward {
                 match of_first {
                     Some(check) => edge(second, check, 1, distance),
-                    None => edge(second, first, cycles(other, one), distance),
+                    None => edge(second, first, cycles(other, each), distance),
                 }
-                if one.access.writes() {
+                if each.access.writes() {
                     let checks = repeated(second).into_iter();
                     checks.for_each(|check| edge(check, first, 0, distance));
                 }
@@ -274,7 +275,7 @@ pub(super) fn view(
             if alone || of_second.is_some() || of_first.is_some() {
                 continue;
             }
-            let (store, load) = match one.access.writes() {
+            let (store, load) = match each.access.writes() {
                 true => (first, second),
                 false => (second, first),
             };
@@ -286,11 +287,11 @@ pub(super) fn view(
             });
         }
         // A store that meets itself later.
-        if one.access.writes() && one.ordered {
+        if each.access.writes() && each.ordered {
             edge(first, first, 1, 1);
         }
     }
-    let mut kinds: Vec<Kind> = described.iter().map(|one| Kind::of(&one.inst)).collect();
+    let mut kinds: Vec<Kind> = described.iter().map(|it| Kind::of(&it.inst)).collect();
     kinds.push(Kind {
         ty: Type::B,
         port: Port::Any,
@@ -326,29 +327,29 @@ impl Apart {
         for (at, (item, described)) in (0..).zip(plan.items.iter().zip(described)) {
             let pair = item.operation.is_certain() && item.operation.targets.len() == 2;
             for def in &described.inst.defs {
-                if let Some(one) = described.virtual_register(def.register) {
-                    let known = by.entry(one).or_insert(Some(at).filter(|_| pair));
+                if let Some(found) = described.virtual_register(def.register) {
+                    let known = by.entry(found).or_insert(Some(at).filter(|_| pair));
                     *known = known.filter(|&known| known == at && pair);
                 }
             }
         }
         Apart(
             by.into_iter()
-                .filter_map(|(one, at)| Some((one, at?)))
+                .filter_map(|(it, at)| Some((it, at?)))
                 .collect(),
         )
     }
 
     /// Returns true if at most one of two items of an iteration executes.
-    fn are(&self, plan: &Plan, one: u32, other: u32) -> bool {
-        let (one, other) = (&plan.items[one as usize], &plan.items[other as usize]);
+    fn are(&self, plan: &Plan, left: u32, right: u32) -> bool {
+        let (earlier, later) = (&plan.items[left as usize], &plan.items[right as usize]);
         let known = |item: &Item| {
             let predicate = item.operation.predicate?;
             let own = !item.before.contains(&predicate) && !item.speculative;
             Some((predicate, *self.0.get(&predicate).filter(|_| own)?))
         };
-        match (known(one), known(other)) {
-            (Some((one, first)), Some((other, second))) => one != other && first == second,
+        match (known(earlier), known(later)) {
+            (Some((found, first)), Some((other, second))) => found != other && first == second,
             _ => false,
         }
     }
@@ -363,32 +364,32 @@ fn occurrences(plan: &Plan, described: &[Described]) -> FxHashMap<Virtual, Occur
     out.insert(plan.valid, empty());
     for (at, (item, described)) in (0..).zip(plan.items.iter().zip(described)) {
         let known = |register: Reg| described.virtual_register(register);
-        for one in described.inst.uses.iter().filter_map(|&reg| known(reg)) {
-            let ago = u32::from(item.before.contains(&one));
+        for each in described.inst.uses.iter().filter_map(|&reg| known(reg)) {
+            let ago = u32::from(item.before.contains(&each));
             // In a counted loop the predicate of the iteration is its own.
-            let ago = if one == plan.valid && plan.counted {
+            let ago = if each == plan.valid && plan.counted {
                 0
             } else {
                 ago
             };
-            let (root, more) = plan.earlier.of(one);
+            let (root, more) = plan.earlier.of(each);
             let readers = &mut out.entry(root).or_insert_with(empty).readers;
-            readers.push((at, ago + more, one));
+            readers.push((at, ago + more, each));
         }
         // The values that a check may have to compute again are kept until then, and so are their operands.
         if let Some(check) = &item.check {
             let value = (check.value, 0);
-            let again = check.writes().map(|one| (one, 0));
+            let again = check.writes().map(|write| (write, 0));
             let all = check.inputs().into_iter().chain(again);
-            for (one, ago) in all.filter(|one| *one != value) {
-                let (root, more) = plan.earlier.of(one);
+            for (each, ago) in all.filter(|it| *it != value) {
+                let (root, more) = plan.earlier.of(each);
                 let readers = &mut out.entry(root).or_insert_with(empty).readers;
-                readers.push((at, ago + more, one));
+                readers.push((at, ago + more, each));
             }
         }
         for def in &described.inst.defs {
-            if let Some(one) = known(def.register) {
-                let all = &mut out.entry(one).or_insert_with(empty).writers;
+            if let Some(found) = known(def.register) {
+                let all = &mut out.entry(found).or_insert_with(empty).writers;
                 all.push((at, def.parallel));
             }
         }
@@ -414,8 +415,8 @@ pub(super) fn link(plan: &Plan, edge: &Edge) -> super::report::Link {
         .get(edge.from as usize)
         .map(|item| &item.operation);
     super::report::Link {
-        mnemonic: operation.map_or(op!("br"), |one| one.mnemonic),
-        loc: operation.map_or(ir::Loc::NONE, |one| one.loc),
+        mnemonic: operation.map_or(op!("br"), |it| it.mnemonic),
+        loc: operation.map_or(ir::Loc::NONE, |it| it.loc),
         latency: edge.latency,
         distance: edge.distance,
     }

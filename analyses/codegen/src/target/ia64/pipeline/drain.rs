@@ -71,9 +71,9 @@ impl Kernel<'_> {
     fn left(&self) -> Vec<(u32, u32)> {
         let mut out = Vec::new();
         for round in 1..self.schedule.stages().saturating_sub(self.known()) {
-            for &one in self.rows.iter().flatten() {
-                if one != self.view.branch && self.stage(one) >= self.known() + round {
-                    out.push((one, round));
+            for &row in self.rows.iter().flatten() {
+                if row != self.view.branch && self.stage(row) >= self.known() + round {
+                    out.push((row, round));
                 }
             }
         }
@@ -99,9 +99,9 @@ impl Kernel<'_> {
     pub(super) fn drain(&self, function: &mut Function) -> Vec<Operation> {
         let mut pinned = FxHashMap::default();
         let left = self.left().into_iter();
-        left.map(|(one, round)| {
-            let stage = i64::from(self.stage(one)) - i64::from(round) + 1;
-            self.instance(function, &mut pinned, one, stage)
+        left.map(|(it, round)| {
+            let stage = i64::from(self.stage(it)) - i64::from(round) + 1;
+            self.instance(function, &mut pinned, it, stage)
         })
         .collect()
     }
@@ -130,10 +130,10 @@ impl Kernel<'_> {
         // last one.
         let mut issued: FxHashMap<(u32, i64), i64> = FxHashMap::default();
         let mut last = 0;
-        for (one, round) in self.left() {
-            let own = i64::from(self.stage(one)) - i64::from(round) - known;
+        for (each, round) in self.left() {
+            let own = i64::from(self.stage(each)) - i64::from(round) - known;
             let mut now = 0;
-            for edge in view.graph.edges.iter().filter(|edge| edge.to == one) {
+            for edge in view.graph.edges.iter().filter(|edge| edge.to == each) {
                 let ago = own + i64::from(edge.distance);
                 let from = issued.get(&(edge.from, ago)).copied();
                 let from = from.unwrap_or_else(|| {
@@ -141,7 +141,7 @@ impl Kernel<'_> {
                 });
                 now = now.max(from + i64::from(edge.latency));
             }
-            issued.insert((one, own), now);
+            issued.insert((each, own), now);
             last = last.max(now + 1);
         }
         last as u32
@@ -153,28 +153,28 @@ fn packed(function: &Function, operations: &[Operation], machine: &Epic) -> Opti
     // Every register without a decided place takes one of the last of its file, which rotate in no loop.
     let mut places: FxHashMap<Virtual, Reg> = FxHashMap::default();
     let mut next = [127u8, 127, 15];
-    for one in operations.iter().flat_map(Operation::virtual_registers) {
-        if places.contains_key(&one) {
+    for each in operations.iter().flat_map(Operation::virtual_registers) {
+        if places.contains_key(&each) {
             continue;
         }
-        let file = function.file(one);
+        let file = function.file(each);
         let (at, first, last) = match file {
             File::General => (0, 64, 127),
             File::Float => (1, 64, 127),
             _ => (2, 1, 15),
         };
-        let place = function.place(one).unwrap_or_else(|| {
+        let place = function.place(each).unwrap_or_else(|| {
             let number = next[at];
             next[at] = if number > first { number - 1 } else { last };
             Reg { file, number }
         });
-        places.insert(one, place);
+        places.insert(each, place);
     }
-    let register = |one: Virtual| places.get(&one).copied().unwrap_or(Reg::R0);
+    let register = |register: Virtual| places.get(&register).copied().unwrap_or(Reg::R0);
     let mut lines = String::new();
-    for one in operations {
+    for operation in operations {
         lines.push('\t');
-        lines.push_str(&text(one, &register, &|block| format!(".b{block}")));
+        lines.push_str(&text(operation, &register, &|block| format!(".b{block}")));
         lines.push_str(" ;;\n");
     }
     let document = syntax::ia64::parse(&lines);

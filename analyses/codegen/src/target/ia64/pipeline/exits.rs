@@ -138,15 +138,15 @@ fn drop_unused(plan: &mut Plan, given: &Loop) {
     let mut kept: Set = plan.statics.iter().copied().collect();
     kept.insert(plan.valid);
     kept.extend(plan.taken.iter().filter_map(|taken| match taken {
-        Taken::Predicate(one) | Taken::Static(one) | Taken::Number(one, _) => Some(*one),
+        Taken::Predicate(found) | Taken::Static(found) | Taken::Number(found, _) => Some(*found),
         Taken::Otherwise => None,
     }));
     let left = given.exits.iter().flat_map(LoopExit::left);
     kept.extend(left.map(|(name, _)| name));
     let mut writers: FxHashMap<Virtual, Vec<usize>> = FxHashMap::default();
     for (at, item) in plan.items.iter().enumerate() {
-        for one in item.operation.writes() {
-            writers.entry(one).or_default().push(at);
+        for write in item.operation.writes() {
+            writers.entry(write).or_default().push(at);
         }
     }
     let mut needed = vec![false; plan.items.len()];
@@ -155,7 +155,7 @@ fn drop_unused(plan: &mut Plan, given: &Loop) {
         let mut writes = item.operation.writes().peekable();
         needed[at] = item.operation.memory.is_some()
             || writes.peek().is_none()
-            || writes.any(|one| kept.contains(&one));
+            || writes.any(|write| kept.contains(&write));
         if needed[at] {
             open.push(at);
         }
@@ -165,9 +165,9 @@ fn drop_unused(plan: &mut Plan, given: &Loop) {
         let again = item.check.as_ref();
         let inputs = again.map(Check::inputs).unwrap_or_default();
         let repeated = again.into_iter().flat_map(Check::writes);
-        let all = inputs.into_iter().map(|(one, _)| one).chain(repeated);
-        for one in item.operation.reads().chain(all) {
-            let root = given.earlier.root(one);
+        let all = inputs.into_iter().map(|(it, _)| it).chain(repeated);
+        for read in item.operation.reads().chain(all) {
+            let root = given.earlier.root(read);
             for &writer in writers.get(&root).into_iter().flatten() {
                 if !needed[writer] {
                     needed[writer] = true;
@@ -200,7 +200,7 @@ impl Planner<'_> {
         free: bool,
     ) {
         operation.predicate = guard;
-        let before = guard.filter(|&one| one == self.valid).into_iter().collect();
+        let before = guard.filter(|&it| it == self.valid).into_iter().collect();
         self.out.push(Item {
             operation,
             before,
@@ -282,7 +282,7 @@ impl Planner<'_> {
         let predicate = self.given.exits[exit].predicate;
         let mut found = None;
         for (at, item) in self.given.items.iter().enumerate() {
-            if item.operation.writes().any(|one| one == predicate) {
+            if item.operation.writes().any(|write| write == predicate) {
                 if found.is_some() {
                     return None;
                 }
@@ -300,17 +300,20 @@ impl Planner<'_> {
             .items
             .iter()
             .skip(at + 1)
-            .filter(|one| one.passed <= place);
+            .filter(|item| item.passed <= place);
         let sources = same_iteration(item);
         let mut changed = false;
         for later in until {
-            changed |= later.operation.writes().any(|one| sources.contains(&one));
+            changed |= later
+                .operation
+                .writes()
+                .any(|write| sources.contains(&write));
             // A step of an address that stays in its register.
             changed |= later.operation.memory.is_some()
                 && later
                     .operation
                     .reads()
-                    .any(|one| sources.contains(&one) && self.given.statics.contains(&one));
+                    .any(|read| sources.contains(&read) && self.given.statics.contains(&read));
         }
         let first = item.operation.targets[0].virtual_register() == Some(predicate);
         (fits && !changed).then(|| (item.clone(), first))
@@ -403,7 +406,7 @@ impl Planner<'_> {
                     self.passed.insert(exit + 1, next);
                 }
                 self.taken.push(match taken.virtual_register() {
-                    Some(one) => Taken::Predicate(one),
+                    Some(found) => Taken::Predicate(found),
                     None => Taken::Otherwise,
                 });
             }
@@ -437,9 +440,9 @@ impl Planner<'_> {
                 };
                 let from = self.reached(exit);
                 let (taken, next) = (self.predicate(), self.predicate());
-                let order = |one: Operand, other: Operand| match first {
-                    true => vec![one, other],
-                    false => vec![other, one],
+                let order = |operand: Operand, other: Operand| match first {
+                    true => vec![operand, other],
+                    false => vec![other, operand],
                 };
                 let count = self.given.exits.len();
                 let zero = Operation::plain(
@@ -540,7 +543,7 @@ impl Planner<'_> {
             count,
         );
         match taken.virtual_register() {
-            Some(one) => Taken::Predicate(one),
+            Some(found) => Taken::Predicate(found),
             None => Taken::Otherwise,
         }
     }
@@ -568,12 +571,12 @@ impl Planner<'_> {
             let taken = match last {
                 true => ZERO,
                 false => {
-                    let one = self.predicate();
-                    self.statics.push(one);
-                    let targets = [Operand::register(one), ZERO];
+                    let found = self.predicate();
+                    self.statics.push(found);
+                    let targets = [Operand::register(found), ZERO];
                     self.before
                         .push(constant_compare(op!("cmp.ne"), None, targets, Loc::NONE));
-                    Operand::register(one)
+                    Operand::register(found)
                 }
             };
             let guard = self.valid;
@@ -588,7 +591,7 @@ impl Planner<'_> {
                 count,
             );
             return match taken.virtual_register() {
-                Some(one) => Taken::Static(one),
+                Some(found) => Taken::Static(found),
                 None => Taken::Otherwise,
             };
         }
@@ -650,14 +653,14 @@ impl Planner<'_> {
         }
         let safe = compare && guarded;
         let zeroed = item.operation.is_certain();
-        for one in item.operation.writes() {
-            if self.function.file(one) != File::Predicate {
+        for write in item.operation.writes() {
+            if self.function.file(write) != File::Predicate {
                 continue;
             }
             if safe && zeroed {
-                self.safe.insert(one);
+                self.safe.insert(write);
             } else if !safe {
-                self.safe.remove(&one);
+                self.safe.remove(&write);
             }
         }
     }
@@ -677,7 +680,7 @@ impl Planner<'_> {
             .items
             .iter()
             .enumerate()
-            .filter(|(_, item)| item.operation.writes().any(|one| one == own));
+            .filter(|(_, item)| item.operation.writes().any(|write| write == own));
         let only = match (writers.next(), writers.next()) {
             (Some((at, item)), None) => Some((at, item.clone())),
             _ => None,
@@ -686,9 +689,14 @@ impl Planner<'_> {
         // values.
         let again = only.filter(|(at, compare)| {
             let sources = same_iteration(compare);
-            let mut changed = sources.iter().any(|one| self.given.statics.contains(one));
+            let mut changed = sources
+                .iter()
+                .any(|source| self.given.statics.contains(source));
             for later in &self.given.items[at + 1..] {
-                changed |= later.operation.writes().any(|one| sources.contains(&one));
+                changed |= later
+                    .operation
+                    .writes()
+                    .any(|write| sources.contains(&write));
             }
             let compare = &compare.operation;
             compare.predicate.is_none() && compare.is_compare() && compare.is_certain() && !changed
@@ -745,7 +753,7 @@ impl Planner<'_> {
 /// Returns the values of its own iteration that it reads.
 fn same_iteration(item: &Item) -> Vec<Virtual> {
     let all = item.operation.reads();
-    all.filter(|one| !item.before.contains(one)).collect()
+    all.filter(|it| !item.before.contains(it)).collect()
 }
 
 /// `mov register = number`

@@ -46,7 +46,8 @@ fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
         (Opcode::Fcmp, Completer::Lt) => false,
         _ => return None,
     };
-    let plain = compare_of.predicate.is_none() && completers.all(|one| one == Completer::Unc);
+    let plain =
+        compare_of.predicate.is_none() && completers.all(|completer| completer == Completer::Unc);
     let [Operand::Register(left), Operand::Register(right)] = &compare_of.sources[..] else {
         return None;
     };
@@ -58,7 +59,7 @@ fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
     };
     let between = &operations[compare + 1..at];
     let changed = |name: &Name| match *name {
-        Name::Virtual(one) => between.iter().any(|by| writes(by, one)),
+        Name::Virtual(found) => between.iter().any(|by| writes(by, found)),
         Name::Fixed(reg) => !reg.is_constant(),
     };
     if !plain || changed(x) || changed(y) || x == y {
@@ -73,7 +74,7 @@ fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
         (false, false) if target == y && source == x => (op!("fmin"), y, x),
         _ => return None,
     };
-    let registers = [first, second].map(|one| Operand::Register(*one));
+    let registers = [first, second].map(|it| Operand::Register(*it));
     Some(Operation {
         mnemonic,
         predicate: None,
@@ -83,5 +84,5 @@ fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
 }
 
 fn writes(operation: &Operation, name: Virtual) -> bool {
-    operation.writes().any(|one| one == name)
+    operation.writes().any(|write| write == name)
 }

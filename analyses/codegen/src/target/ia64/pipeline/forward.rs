@@ -51,8 +51,9 @@ pub(super) fn forwarded(
         .known(*load, touch);
         // A value that stands for one load is not changed by another.
         let own = |known: &Known| known.store.map(|store| store.1);
-        let free =
-            |one: &Known| own(one).is_none() || found.iter().all(|other| own(other) != own(one));
+        let free = |known: &Known| {
+            own(known).is_none() || found.iter().all(|other| own(other) != own(known))
+        };
         found.extend(known.filter(free));
     }
     if found.is_empty() {
@@ -69,7 +70,7 @@ pub(super) fn forwarded(
             let bytes = body.operations[store]
                 .memory
                 .as_ref()
-                .map_or(8, |one| one.bytes);
+                .map_or(8, |it| it.bytes);
             // Where it is made anew, and the first operation that reads it so.
             let (value, made, from) = match function.file(value) {
                 File::General if bytes < 8 => {
@@ -91,7 +92,7 @@ pub(super) fn forwarded(
                 renamed(operation, known.target, value);
             }
             let mut behind = out.operations[from..].iter();
-            let later = behind.any(|one| one.reads().any(|one| one == known.target));
+            let later = behind.any(|it| it.reads().any(|read| read == known.target));
             if later || known.copied {
                 let copy = Operation::plain(
                     op!("mov"),
@@ -185,7 +186,7 @@ impl Loop<'_> {
         };
         let changed = operations[..load]
             .iter()
-            .any(|one| one.writes().any(|one| one == *base));
+            .any(|operation| operation.writes().any(|write| write == *base));
         if changed || self.writers(target).len() != 1 || self.body.live.contains(&target) {
             return None;
         }
@@ -211,9 +212,9 @@ impl Loop<'_> {
                 return None;
             }
         }
-        let left = |one: Virtual| {
+        let left = |register: Virtual| {
             let mut exits = self.body.exits.iter();
-            exits.any(|exit| self.liveness.at_start(exit.target).contains(&one))
+            exits.any(|exit| self.liveness.at_start(exit.target).contains(&register))
         };
         let copied = left(target);
         let Some(store) = store else {
@@ -257,7 +258,7 @@ impl Loop<'_> {
     fn writers(&self, register: Virtual) -> Vec<usize> {
         let operations = self.body.operations.iter().enumerate();
         operations
-            .filter(|(_, one)| one.writes().any(|one| one == register))
+            .filter(|(_, it)| it.writes().any(|write| write == register))
             .map(|(at, _)| at)
             .collect()
     }
@@ -306,9 +307,9 @@ pub(super) fn trim(function: &Function, given: &mut super::body::Loop) {
         // By register: an item that reads it, and whether there is another one.
         let mut read: FxHashMap<Virtual, (usize, bool)> = FxHashMap::default();
         for (at, item) in given.items.iter().enumerate() {
-            for one in item.operation.reads() {
-                let one = given.earlier.root(one);
-                let known = read.entry(one).or_insert((at, false));
+            for each in item.operation.reads() {
+                let found = given.earlier.root(each);
+                let known = read.entry(found).or_insert((at, false));
                 known.1 |= known.0 != at;
             }
         }
@@ -316,9 +317,9 @@ pub(super) fn trim(function: &Function, given: &mut super::body::Loop) {
         let mut next = 0..;
         given.items.retain(|item| {
             let at = next.next();
-            let used = |one: Virtual| {
-                let others = read.get(&one);
-                left.contains(&one) || others.is_some_and(|&(by, more)| more || Some(by) != at)
+            let used = |register: Virtual| {
+                let others = read.get(&register);
+                left.contains(&register) || others.is_some_and(|&(by, more)| more || Some(by) != at)
             };
             item.operation.writes().any(used)
                 || item.check.is_some()

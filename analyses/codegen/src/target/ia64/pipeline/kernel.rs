@@ -97,7 +97,7 @@ pub(super) fn allocate(
                     let written = value
                         .writers
                         .iter()
-                        .map(|&one| schedule.start[one as usize]);
+                        .map(|&writer| schedule.start[writer as usize]);
                     let early = written.min().unwrap_or(0) < schedule.ii;
                     out.first = u32::from(early);
                     first = if early { 0 } else { ii };
@@ -160,8 +160,8 @@ fn partners(plan: &Plan) -> Vec<(Virtual, Virtual)> {
     let pairs = items.filter(|item| super::body::is_pair(&item.operation));
     let names = pairs.filter_map(|item| {
         let mut written = item.operation.writes();
-        let (one, other) = (written.next()?, written.next()?);
-        Some((one.min(other), one.max(other)))
+        let (left, right) = (written.next()?, written.next()?);
+        Some((left.min(right), left.max(right)))
     });
     names.collect()
 }
@@ -195,13 +195,13 @@ pub(super) fn rows(view: &View, schedule: &Schedule) -> Result<Vec<Vec<u32>>, u3
         return Err(0);
     };
     let ii = schedule.ii as usize;
-    let row = |one: u32| schedule.start[one as usize] as usize % ii;
+    let row = |it: u32| schedule.start[it as usize] as usize % ii;
     let mut rows: Vec<Vec<u32>> = vec![Vec::new(); ii];
     let mut place: Vec<u32> = Vec::with_capacity(packing.kinds.len());
-    for one in 0..packing.kinds.len() as u32 {
-        let members = &mut rows[row(one)];
+    for each in 0..packing.kinds.len() as u32 {
+        let members = &mut rows[row(each)];
         place.push(members.len() as u32);
-        members.push(one);
+        members.push(each);
     }
     // By row: those that follow others in the same cycle.
     let mut follow: Vec<Vec<(u32, u32)>> = vec![Vec::new(); ii];
@@ -216,25 +216,25 @@ pub(super) fn rows(view: &View, schedule: &Schedule) -> Result<Vec<Vec<u32>>, u3
     }
     let mut out = Vec::new();
     for ((at, members), mut before) in rows.iter().enumerate().zip(follow) {
-        let place = |one: u32| (row(one) == at).then(|| place[one as usize]);
+        let place = |it: u32| (row(it) == at).then(|| place[it as usize]);
         // A check first: what its recovery goes back to is the start of the cycle.
         for &check in &view.checks {
             if let Some(check) = place(check) {
                 let others = members
                     .iter()
                     .zip(0..)
-                    .filter(|(one, _)| !view.checks.contains(one));
-                before.extend(others.map(|(_, one)| (check, one)));
+                    .filter(|(it, _)| !view.checks.contains(it));
+                before.extend(others.map(|(_, it)| (check, it)));
             }
         }
         // The branch last.
         if let Some(branch) = place(view.branch) {
-            let others = (0..members.len() as u32).filter(|&one| one != branch);
-            before.extend(others.map(|one| (one, branch)));
+            let others = (0..members.len() as u32).filter(|&it| it != branch);
+            before.extend(others.map(|it| (it, branch)));
         }
         let kinds: Vec<Kind> = members
             .iter()
-            .map(|&one| packing.kinds[one as usize])
+            .map(|&member| packing.kinds[member as usize])
             .collect();
         let parts = match members.is_empty() {
             true => Vec::new(),
@@ -308,7 +308,7 @@ pub(super) fn may_stay(function: &Function, region: &Region) -> bool {
 }
 
 fn may_stay_at(function: &Function, header: u32, blocks: &[u32]) -> bool {
-    let latch = header.checked_sub(1).filter(|one| blocks.contains(one));
+    let latch = header.checked_sub(1).filter(|it| blocks.contains(it));
     let falls = latch.is_some_and(|latch| {
         let operations = &function.blocks[latch as usize].operations;
         let last = operations.last();
@@ -403,9 +403,9 @@ impl Kernel<'_> {
         new.extend(
             self.behind(function, saved, choice, left.zip(start), &renumber)?
                 .into_iter()
-                .map(|one| plain(one, 1.0)),
+                .map(|it| plain(it, 1.0)),
         );
-        new.extend(again.into_iter().map(|one| plain(one, 0.0)));
+        new.extend(again.into_iter().map(|it| plain(it, 0.0)));
         if self.own.is_some() {
             new.push(plain(kept, 1.0));
         }
@@ -536,8 +536,8 @@ impl Kernel<'_> {
         };
         let rename = |operand: &mut Operand, write: bool| match operand {
             Operand::Register(name) | Operand::Address(name) => {
-                if let Name::Virtual(one) = *name
-                    && let Some(reg) = find(one, if write { 0 } else { self.ago(before, one) })
+                if let Name::Virtual(found) = *name
+                    && let Some(reg) = find(found, if write { 0 } else { self.ago(before, found) })
                 {
                     *name = Name::Fixed(reg);
                 }
@@ -564,10 +564,10 @@ impl Kernel<'_> {
         &self,
         function: &mut Function,
         pinned: &mut FxHashMap<Reg, Virtual>,
-        one: u32,
+        it: u32,
         stage: i64,
     ) -> Operation {
-        let item = &self.plan.items[one as usize];
+        let item = &self.plan.items[it as usize];
         let mut operation = self.placed(function, &item.operation, &item.before, stage);
         if let Some(guard) = operation.predicate {
             let ago = i64::from(self.ago(&item.before, guard));
@@ -582,7 +582,7 @@ impl Kernel<'_> {
     /// executes.
     fn taken_back(&self, load: &SteppedLoad, check: u32, address: Virtual) -> Option<Operation> {
         let SteppedLoad { value, base, step } = *load;
-        let loads = |item: &Item| item.operation.writes().any(|one| one == value);
+        let loads = |item: &Item| item.operation.writes().any(|write| write == value);
         let at = self.plan.items.iter().position(loads)?;
         // The check is the first of its cycle: the load's own effect in that cycle has not happened yet.
         let between = self.schedule.start[check as usize].checked_sub(self.schedule.start[at])?;
@@ -632,10 +632,10 @@ impl Kernel<'_> {
             let (operations, cycles) = out.last_mut()?;
             let first = operations.len();
             let mut again_behind: Vec<(usize, usize)> = Vec::new();
-            for &one in row {
+            for &each in row {
                 cycles.push(cycle);
-                let stage = i64::from(self.stage(one));
-                if one == self.view.branch {
+                let stage = i64::from(self.stage(each));
+                if each == self.view.branch {
                     let valid = self
                         .allocation
                         .place(File::Predicate, self.plan.valid, stage);
@@ -652,10 +652,10 @@ impl Kernel<'_> {
                     operations.push(branch);
                     continue;
                 }
-                let item = &self.plan.items[one as usize];
-                let mut operation = self.instance(function, &mut pinned, one, stage);
+                let item = &self.plan.items[each as usize];
+                let mut operation = self.instance(function, &mut pinned, each, stage);
                 if let Some(check) = &item.check {
-                    let number = self.view.checks.iter().position(|&check| check == one)?;
+                    let number = self.view.checks.iter().position(|&check| check == each)?;
                     operation.sources.truncate(1);
                     operation
                         .sources
@@ -665,11 +665,11 @@ impl Kernel<'_> {
                         let mut placed = self.placed(function, operation, before, stage);
                         let load = check.stepped.iter().find(|load| {
                             operation.memory.is_some()
-                                && operation.writes().any(|one| one == load.value)
+                                && operation.writes().any(|write| write == load.value)
                         });
                         if let Some(load) = load {
                             let address = function.register(File::General);
-                            repeated.push(self.taken_back(load, one, address)?);
+                            repeated.push(self.taken_back(load, each, address)?);
                             placed.sources = smallvec![Operand::Address(Name::Virtual(address))];
                         }
                         repeated.push(placed);
@@ -720,11 +720,11 @@ impl Kernel<'_> {
         for (number, (exit, taken)) in (0..).zip(self.exits.iter().zip(&self.plan.taken)) {
             let there = first + 1 + number;
             let guard = match *taken {
-                Taken::Predicate(one) => {
-                    let place = self.allocation.place(File::Predicate, one, reached)?;
+                Taken::Predicate(found) => {
+                    let place = self.allocation.place(File::Predicate, found, reached)?;
                     Some(function.pin(place))
                 }
-                Taken::Static(one) => Some(one),
+                Taken::Static(found) => Some(found),
                 Taken::Number(variable, number) => {
                     let equal = function.register(File::Predicate);
                     choice.push(Operation::plain(

@@ -188,9 +188,7 @@ fn places<'f>(function: &'f Function, region: &'f Region) -> impl Iterator<Item 
         .blocks
         .iter()
         .map(|&at| &function.blocks[at as usize]);
-    let locs = blocks
-        .flat_map(|block| &block.operations)
-        .map(|one| one.loc);
+    let locs = blocks.flat_map(|block| &block.operations).map(|it| it.loc);
     locs.filter(|&loc| loc != Loc::NONE)
 }
 
@@ -267,7 +265,7 @@ fn bounded(function: &Function, region: &Region) -> Result<(), Reason> {
     };
     let operations = || blocks().flat_map(|block| &block.operations);
     let branches = operations()
-        .filter(|one| one.opcode() == Opcode::Br)
+        .filter(|operation| operation.opcode() == Opcode::Br)
         .count();
     for (what, found, most) in [
         ("operations", operations().count(), OPERATIONS),
@@ -647,7 +645,7 @@ fn candidate(
         {
             if ahead.is_none() {
                 let targets = || form.given.exits.iter().map(|exit| exit.target);
-                let left = |one| targets().any(|target| liveness.at_start(target).contains(&one));
+                let left = |it| targets().any(|target| liveness.at_start(target).contains(&it));
                 let loads = speculate::candidates(&form.given, &left);
                 let mut forms = Vec::new();
                 if speculate::steps(&form.given, &loads) {
@@ -690,8 +688,10 @@ fn candidate(
         }
     }
     let best = best.ok_or(refused.unwrap_or(Reason::Impossible))?;
-    let least = fractions.iter().filter(|one| one.0 == best.schedule.ii);
-    let most = least.map(|one| one.1).max().unwrap_or(1);
+    let least = fractions
+        .iter()
+        .filter(|fraction| fraction.0 == best.schedule.ii);
+    let most = least.map(|it| it.1).max().unwrap_or(1);
     Ok((best, most))
 }
 
@@ -717,7 +717,7 @@ fn count(function: &Function, region: &Region, body: &Body, form: &Form) -> Opti
     }
     let mut found = None;
     for (at, item) in given.items.iter().enumerate() {
-        if item.operation.writes().any(|one| one == exit.predicate) {
+        if item.operation.writes().any(|write| write == exit.predicate) {
             if found.is_some() {
                 return None;
             }
@@ -749,12 +749,12 @@ fn bound(plan: &Plan, view: &View, report: &mut LoopReport) {
     report.res_mii.clear();
     if let Some(packing) = &view.graph.packing {
         let all = Load::of(packing.kinds.iter().copied());
-        for one in packing.rows.shortages(&all) {
+        for shortage in packing.rows.shortages(&all) {
             report.res_mii.push(ResourceBound {
-                unit: one.unit,
-                wanted: one.wanted,
-                units: one.units,
-                cycles: one.cycles(),
+                unit: shortage.unit,
+                wanted: shortage.wanted,
+                units: shortage.units,
+                cycles: shortage.cycles(),
             });
         }
     }

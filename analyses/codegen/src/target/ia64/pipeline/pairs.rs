@@ -41,12 +41,12 @@ pub(super) fn paired(
     let mut gone: Vec<usize> = Vec::new();
     let mut used: Vec<usize> = Vec::new();
     for (number, (&at, touch)) in (0..).zip(accesses.iter().zip(touches)) {
-        let (Some(one), false) = (single(given, at), used.contains(&at)) else {
+        let (Some(it), false) = (single(given, at), used.contains(&at)) else {
             continue;
         };
-        let whole = 2 * one.size;
+        let whole = 2 * it.size;
         // The only step that such a load adds to its address.
-        if one.step.is_some_and(|step| step != i64::from(whole)) {
+        if it.step.is_some_and(|step| step != i64::from(whole)) {
             continue;
         }
         let regular = touch.address.is_regular() && separate::is_computable(&touch.front);
@@ -55,14 +55,14 @@ pub(super) fn paired(
         }
         let mut others = (0..).zip(accesses.iter().zip(touches));
         let found = others.find(|&(other, (&place, next))| {
-            let mnemonics = [at, place].map(|one| given.items[one].operation.mnemonic);
+            let mnemonics = [at, place].map(|it| given.items[it].operation.mnemonic);
             let second = single(given, place);
-            let stays = |second: &Single| second.step == one.step && !left(second.base);
+            let stays = |second: &Single| second.step == it.step && !left(second.base);
             second.is_some_and(|second| second.step.is_none() || stays(&second))
                 && !used.contains(&place)
                 && mnemonics[0] == mnemonics[1]
                 && next.address.is_parallel(&touch.address)
-                && next.address.beyond(&touch.address) == i64::from(one.size)
+                && next.address.beyond(&touch.address) == i64::from(it.size)
                 && given.items[place].passed == given.items[at].passed
                 && moves(given, &accesses, meetings, (other, place), at)
                 && other != number
@@ -70,7 +70,7 @@ pub(super) fn paired(
         let Some((_, (&place, _))) = found else {
             continue;
         };
-        let Some(second) = single(given, place).filter(|second| second.step == one.step) else {
+        let Some(second) = single(given, place).filter(|second| second.step == it.step) else {
             continue;
         };
         let item = &mut out.items[at];
@@ -80,7 +80,7 @@ pub(super) fn paired(
             _ => op!("ldfpd"),
         };
         item.operation.targets =
-            smallvec![Operand::register(one.name), Operand::register(second.name)];
+            smallvec![Operand::register(it.name), Operand::register(second.name)];
         if let Some(memory) = &mut item.operation.memory {
             memory.bytes = whole;
         }
@@ -125,7 +125,7 @@ fn single(given: &Loop, at: usize) -> Option<Single> {
     let mut writers = given.items.iter();
     let writers = writers
         .by_ref()
-        .filter(|item| item.operation.writes().any(|one| one == name));
+        .filter(|item| item.operation.writes().any(|write| write == name));
     let plain = operation.predicate.is_none()
         && check.is_none()
         && !given.statics.contains(&name)
@@ -149,21 +149,21 @@ fn moves(
 ) -> bool {
     let between = from.min(to)..from.max(to);
     let mut met = meetings.iter().filter_map(|met| match number {
-        one if met.first == one => Some(met.second),
-        one if met.second == one => Some(met.first),
+        found if met.first == found => Some(met.second),
+        found if met.second == found => Some(met.first),
         _ => None,
     });
     let crosses = met.any(|other| {
         let place = accesses.get(other as usize);
         place.is_some_and(|place| between.contains(place))
     });
-    let value = single(given, from).map(|one| one.name);
+    let value = single(given, from).map(|it| it.name);
     let mut items = given.items[between].iter();
     let read = from < to
         && items.any(|item| {
             item.operation
                 .reads()
-                .any(|one| Some(one) == value && !item.before.contains(&one))
+                .any(|read| Some(read) == value && !item.before.contains(&read))
         });
     !crosses && !read
 }

@@ -45,9 +45,9 @@ fn streams(touches: &[Touch], line: i64) -> Vec<Stream> {
             continue;
         }
         let stored = touch.access.writes();
-        let same = |one: &&mut Stream| {
-            one.address.is_parallel(address)
-                && one.address.beyond(address).unsigned_abs() < line.unsigned_abs()
+        let same = |stream: &&mut Stream| {
+            stream.address.is_parallel(address)
+                && stream.address.beyond(address).unsigned_abs() < line.unsigned_abs()
         };
         if let Some(known) = out.iter_mut().find(same) {
             known.stored |= stored;

@@ -321,7 +321,7 @@ impl fmt::Display for Reason {
             ),
             Reason::Left => f.write_str("the source asks for no pipelining"),
             Reason::Word(word) => {
-                let all: Vec<&str> = Method::ALL.iter().map(|one| one.word()).collect();
+                let all: Vec<&str> = Method::ALL.iter().map(|it| it.word()).collect();
                 write!(
                     f,
                     "`pipeline({word})` is not known; use one of best, none, explicit_epilogue, load_pairs, prefetch, {}, {}",

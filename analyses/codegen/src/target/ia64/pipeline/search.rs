@@ -84,7 +84,9 @@ impl Found {
         let values = view.names.iter().zip(&view.values);
         let mut own = values.filter(|(name, _)| **name == self.plan.valid);
         let writers = own.next().map_or(&[][..], |(_, value)| &value.writers);
-        let written = writers.iter().map(|&one| schedule.start[one as usize]);
+        let written = writers
+            .iter()
+            .map(|&writer| schedule.start[writer as usize]);
         i64::from(written.max().unwrap_or(0)) + 1 - i64::from(schedule.ii)
     }
 }
@@ -126,7 +128,7 @@ impl Form {
             .map(|item| describe(function, &item.operation))
             .collect();
         let mut touches = address::touches(&given, &described);
-        let mut forms: Vec<_> = touches.iter_mut().map(|one| &mut one.address).collect();
+        let mut forms: Vec<_> = touches.iter_mut().map(|touch| &mut touch.address).collect();
         address::from_above(function, region, body, &mut forms);
         let meetings = address::meetings(&touches, MEETINGS).ok_or(Reason::Large {
             what: "pairs of accesses that may meet",
@@ -174,7 +176,7 @@ impl Form {
             meetings,
         } = self;
         let targets = || given.exits.iter().map(|exit| exit.target);
-        let left = |one| targets().any(|target| liveness.at_start(target).contains(&one));
+        let left = |it| targets().any(|target| liveness.at_start(target).contains(&it));
         let (given, aligned) = pairs::paired(given, described, touches, meetings, &left)?;
         let form = Form::known(function, region, body, given).ok()?;
         Some((form, aligned))
@@ -251,7 +253,7 @@ pub(super) fn above_stores(
             continue;
         };
         for load in &all {
-            let others: Vec<Virtual> = loads.iter().copied().filter(|one| one != load).collect();
+            let others: Vec<Virtual> = loads.iter().copied().filter(|it| it != load).collect();
             if others.is_empty() {
                 break;
             }
@@ -348,8 +350,8 @@ pub(super) fn build(
     live.sort_unstable();
     live.dedup();
     for taken in &plan.taken {
-        if let exits::Taken::Predicate(one) = taken {
-            live.push((*one, 0));
+        if let exits::Taken::Predicate(found) = taken {
+            live.push((*found, 0));
         }
     }
     let mut started = None;
@@ -365,7 +367,7 @@ pub(super) fn build(
         }
         let most = told.most(plan.items.len());
         let made = started.and_then(|started| {
-            let makes = |item: &Item| item.operation.writes().any(|one| one == started);
+            let makes = |item: &Item| item.operation.writes().any(|write| write == started);
             plan.items.iter().position(makes)
         });
         let made: Vec<u32> = made.map(|made| made as u32).into_iter().collect();
@@ -428,7 +430,7 @@ fn writers_of_initials(plan: &Plan, view: &View) -> Vec<u32> {
     let initial = view.values.iter().filter(|value| value.initial);
     let writers = initial.flat_map(|value| &value.writers).copied();
     let mut out: Vec<u32> = writers
-        .filter(|&one| plan.items[one as usize].free)
+        .filter(|&writer| plan.items[writer as usize].free)
         .collect();
     out.sort_unstable();
     out.dedup();
@@ -438,7 +440,7 @@ fn writers_of_initials(plan: &Plan, view: &View) -> Vec<u32> {
 /// Returns those of them that do so before the first iteration begins.
 fn overwriting(plan: &Plan, view: &View, schedule: &Schedule) -> Vec<u32> {
     let mut out = writers_of_initials(plan, view);
-    out.retain(|&one| schedule.start[one as usize] >= schedule.ii);
+    out.retain(|&it| schedule.start[it as usize] >= schedule.ii);
     out
 }
 
@@ -458,7 +460,7 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
             continue;
         }
         let compare = operation.is_compare();
-        if compare || operation.writes().any(|one| kept.contains(&one)) {
+        if compare || operation.writes().any(|write| kept.contains(&write)) {
             if compare && operation.is_certain() {
                 operation.mnemonic = unconditional(operation.mnemonic);
             }
@@ -517,7 +519,7 @@ fn scheduled(
             }
             let Some((row, found)) = bad else { break };
             for edge in &mut apart.edges {
-                let at = |one: u32| found.start[one as usize];
+                let at = |it: u32| found.start[it as usize];
                 let between = i64::from(at(edge.to)) + i64::from(edge.distance) * i64::from(ii)
                     - i64::from(at(edge.from));
                 if at(edge.from) % ii == row && between == 0 && edge.from != edge.to {

@@ -64,18 +64,18 @@ pub(super) fn tested(touches: &[Touch], meetings: &[Met]) -> Option<(Vec<Met>, T
     let mut test = Test::default();
     let mut kept = Vec::new();
     for met in meetings {
-        let (one, other) = (&touches[met.first as usize], &touches[met.second as usize]);
+        let (left, right) = (&touches[met.first as usize], &touches[met.second as usize]);
         let unknown = matches!(met.how.why, Alias::Base | Alias::Within);
         let known = |touch: &Touch| touch.address.is_regular() && is_computable(&touch.front);
         if !unknown
-            || !known(one)
-            || !known(other)
-            || one.address.start.terms == other.address.start.terms
+            || !known(left)
+            || !known(right)
+            || left.address.start.terms == right.address.start.terms
         {
             kept.push(met.clone());
             continue;
         }
-        let pair = (test.stream(one)?, test.stream(other)?);
+        let pair = (test.stream(left)?, test.stream(right)?);
         let pair = (pair.0.min(pair.1), pair.0.max(pair.1));
         if !test.pairs.contains(&pair) {
             test.pairs.push(pair);
@@ -115,7 +115,7 @@ impl Test {
     fn stream(&mut self, touch: &Touch) -> Option<usize> {
         let constant = touch.address.start.constant;
         let mut known = self.streams.iter();
-        let found = known.position(|one| one.address.is_parallel(&touch.address));
+        let found = known.position(|it| it.address.is_parallel(&touch.address));
         let Some(at) = found else {
             self.streams.push(Stream {
                 address: touch.address.clone(),
@@ -170,11 +170,11 @@ impl Test {
                 known[at] = Some(writer.extent(&self.streams[at], count));
             }
         }
-        for &(one, other) in &self.pairs {
-            let (Some(one), Some(other)) = (known[one], known[other]) else {
+        for &(left, right) in &self.pairs {
+            let (Some(first), Some(other)) = (known[left], known[right]) else {
                 continue;
             };
-            for (from, to) in [(one, other), (other, one)] {
+            for (from, to) in [(first, other), (other, first)] {
                 let start = vec![Operand::register(to.0), Operand::register(from.0)];
                 let apart = writer.put(op!("sub"), start);
                 let sources = vec![Operand::register(apart), Operand::register(from.1)];

@@ -93,11 +93,12 @@ impl Check {
         let own: Vec<Virtual> = self.writes().collect();
         let mut out: Vec<(Virtual, u32)> = Vec::new();
         for (operation, before) in &self.recovery {
-            let taken_back = |one: &Virtual| self.stepped.iter().any(|load| load.base == *one);
-            for one in operation.reads().filter(|one| !taken_back(one)) {
-                let ago = u32::from(before.contains(&one));
-                if ago > 0 || !own.contains(&one) {
-                    out.push((one, ago));
+            let taken_back =
+                |register: &Virtual| self.stepped.iter().any(|load| load.base == *register);
+            for read in operation.reads().filter(|read| !taken_back(read)) {
+                let ago = u32::from(before.contains(&read));
+                if ago > 0 || !own.contains(&read) {
+                    out.push((read, ago));
                 }
             }
         }
@@ -132,7 +133,7 @@ pub(super) fn candidates(given: &Loop, left: &dyn Fn(Virtual) -> bool) -> Vec<Vi
                     | Opcode::Ldfd
                     | Opcode::Ldf8
             );
-        let volatile = operation.memory.as_ref().is_none_or(|one| one.volatile);
+        let volatile = operation.memory.as_ref().is_none_or(|it| it.volatile);
         let address = match SteppedLoad::of(operation) {
             Some(SteppedLoad { base, .. }) => given.statics.contains(&base) && !left(base),
             None => matches!(&operation.sources[..], [Operand::Address(Name::Virtual(_))]),
@@ -159,15 +160,15 @@ pub(super) fn steps(given: &Loop, loads: &[Virtual]) -> bool {
 fn values(operation: &Operation) -> impl Iterator<Item = Virtual> + '_ {
     let base = operation.stepped();
     let own = operation.writes();
-    own.filter(move |&one| base != Some(Name::Virtual(one)))
+    own.filter(move |&it| base != Some(Name::Virtual(it)))
 }
 
 /// Returns for each register the number of items of an iteration that write it, and the last of them.
 fn written(given: &Loop) -> FxHashMap<Virtual, (u32, usize)> {
     let mut out: FxHashMap<Virtual, (u32, usize)> = FxHashMap::default();
     for (at, item) in given.items.iter().enumerate() {
-        for one in item.operation.writes() {
-            let known = out.entry(one).or_default();
+        for write in item.operation.writes() {
+            let known = out.entry(write).or_default();
             *known = (known.0 + 1, at);
         }
     }
@@ -179,14 +180,14 @@ fn written(given: &Loop) -> FxHashMap<Virtual, (u32, usize)> {
 fn rotates(given: &Loop, written: &FxHashMap<Virtual, (u32, usize)>, at: usize) -> bool {
     let item = &given.items[at];
     let operation = &item.operation;
-    let again = |one: Virtual| {
-        let last = written.get(&one).map(|known| known.1);
-        !item.before.contains(&one) && last.is_some_and(|last| last > at)
+    let again = |register: Virtual| {
+        let last = written.get(&register).map(|known| known.1);
+        !item.before.contains(&register) && last.is_some_and(|last| last > at)
     };
-    let kept = |one: Virtual| {
+    let kept = |register: Virtual| {
         let exits = given.exits.iter().take(item.passed);
         let mut left = exits.flat_map(LoopExit::left);
-        left.any(|(name, ago)| name == one && ago == 0)
+        left.any(|(name, ago)| name == register && ago == 0)
     };
     let mut names = operation.targets.iter().chain(&operation.sources);
     let fixed = names.any(|operand| match operand.name() {
@@ -194,19 +195,19 @@ fn rotates(given: &Loop, written: &FxHashMap<Virtual, (u32, usize)>, at: usize) 
         _ => false,
     });
     let base = operation.stepped();
-    let is_base = |one: &Virtual| base == Some(Name::Virtual(*one));
+    let is_base = |register: &Virtual| base == Some(Name::Virtual(*register));
     operation.predicate.is_none()
         && operation.targets.len() == 1
         && !fixed
-        && values(operation).all(|one| {
-            written.get(&one).is_some_and(|known| known.0 == 1)
-                && !given.statics.contains(&one)
-                && !kept(one)
+        && values(operation).all(|value| {
+            written.get(&value).is_some_and(|known| known.0 == 1)
+                && !given.statics.contains(&value)
+                && !kept(value)
         })
         && operation
             .reads()
-            .filter(|one| !is_base(one))
-            .all(|one| !given.statics.contains(&one) && !again(one))
+            .filter(|read| !is_base(read))
+            .all(|read| !given.statics.contains(&read) && !again(read))
 }
 
 /// Returns true if its result is marked if an operand is.
@@ -244,25 +245,25 @@ pub(super) fn speculated(
         ahead,
         &FxHashSet::default(),
     );
-    let is_load = |item: &Item| item.operation.writes().any(|one| loads.contains(&one));
+    let is_load = |item: &Item| item.operation.writes().any(|write| loads.contains(&write));
     let speculative: Vec<bool> = given
         .items
         .iter()
-        .map(|item| item.operation.writes().any(|one| chosen.contains(&one)))
+        .map(|item| item.operation.writes().any(|write| chosen.contains(&write)))
         .collect();
     // Values that something else reads.
     let mut checked: FxHashSet<Virtual> = FxHashSet::default();
     for (item, &own) in given.items.iter().zip(&speculative) {
         let earlier = item.operation.reads();
-        let earlier = earlier.filter(|&one| given.earlier.ago(one) > 0);
-        let earlier = earlier.map(|one| given.earlier.root(one));
+        let earlier = earlier.filter(|&it| given.earlier.ago(it) > 0);
+        let earlier = earlier.map(|it| given.earlier.root(it));
         let carried = item.before.iter().copied().chain(earlier);
         let all = item.operation.reads().filter(|_| !own);
-        checked.extend(carried.chain(all).filter(|one| chosen.contains(one)));
+        checked.extend(carried.chain(all).filter(|it| chosen.contains(it)));
     }
     let left = given.exits.iter().flat_map(LoopExit::left);
     let left = left.map(|(name, _)| name);
-    checked.extend(left.filter(|one| chosen.contains(one)));
+    checked.extend(left.filter(|it| chosen.contains(it)));
     let mut out = given.clone();
     out.items.clear();
     for (at, (item, &own)) in given.items.iter().zip(&speculative).enumerate() {
@@ -277,7 +278,11 @@ pub(super) fn speculated(
             ahead.operation.mnemonic = item.operation.mnemonic.followed_by(Completer::S);
         }
         out.items.push(ahead);
-        for value in item.operation.writes().filter(|one| checked.contains(one)) {
+        for value in item
+            .operation
+            .writes()
+            .filter(|write| checked.contains(write))
+        {
             let (recovery, stepped) = recovery(given, &speculative, at, value);
             out.items.push(Item::checking(
                 op!("chk.s"),
@@ -315,20 +320,20 @@ pub(super) fn chosen(
             && item
                 .operation
                 .writes()
-                .all(|one| matches!(function.file(one), File::General | File::Float))
+                .all(|write| matches!(function.file(write), File::General | File::Float))
     };
     // What addresses of these loads are made of.
     let mut wanted: FxHashSet<Virtual> = FxHashSet::default();
     let mut chosen: FxHashSet<Virtual> = loads.iter().copied().collect();
-    let is_load = |item: &Item| item.operation.writes().any(|one| loads.contains(&one));
+    let is_load = |item: &Item| item.operation.writes().any(|write| loads.contains(&write));
     let mut changed = true;
     while std::mem::take(&mut changed) {
         for (at, item) in given.items.iter().enumerate().rev() {
             let leads = is_load(item)
-                || (arithmetic(at) && item.operation.writes().any(|one| wanted.contains(&one)));
+                || (arithmetic(at) && item.operation.writes().any(|write| wanted.contains(&write)));
             if leads {
-                for one in item.operation.reads() {
-                    changed |= wanted.insert(one);
+                for read in item.operation.reads() {
+                    changed |= wanted.insert(read);
                 }
             }
         }
@@ -337,12 +342,12 @@ pub(super) fn chosen(
     while std::mem::take(&mut changed) {
         for (at, item) in given.items.iter().enumerate() {
             let operation = &item.operation;
-            let follows = operation.reads().any(|one| chosen.contains(&one))
+            let follows = operation.reads().any(|read| chosen.contains(&read))
                 && (ahead == Ahead::Everything
-                    || operation.writes().any(|one| wanted.contains(&one)));
+                    || operation.writes().any(|write| wanted.contains(&write)));
             if follows && arithmetic(at) {
-                for one in operation.writes() {
-                    changed |= chosen.insert(one);
+                for write in operation.writes() {
+                    changed |= chosen.insert(write);
                 }
             }
         }
@@ -363,11 +368,11 @@ fn recovery(
     let (mut out, mut stepped) = (Vec::new(), Vec::new());
     for at in (0..=last).rev() {
         let item = &given.items[at];
-        if !speculative[at] || !item.operation.writes().any(|one| wanted.contains(&one)) {
+        if !speculative[at] || !item.operation.writes().any(|write| wanted.contains(&write)) {
             continue;
         }
         let own = item.operation.reads();
-        wanted.extend(own.filter(|one| !item.before.contains(one)));
+        wanted.extend(own.filter(|it| !item.before.contains(it)));
         let mut again = item.operation.clone();
         if let Some(load) = SteppedLoad::of(&again) {
             again.sources.truncate(1);

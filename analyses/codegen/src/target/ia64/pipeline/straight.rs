@@ -24,9 +24,9 @@ pub(crate) fn cycles(function: &Function, region: &Region, machine: &Epic) -> u3
     let rows = Rows::new(machine);
     let header = function.blocks[region.header as usize].weight;
     // From the header on, as they stand.
-    let from_header = region.blocks.iter().filter(|&&one| one >= region.header);
+    let from_header = region.blocks.iter().filter(|&&it| it >= region.header);
     let order: Vec<u32> = from_header
-        .chain(region.blocks.iter().filter(|&&one| one < region.header))
+        .chain(region.blocks.iter().filter(|&&it| it < region.header))
         .copied()
         .collect();
     let described: Vec<Vec<Described>> = order
@@ -35,7 +35,7 @@ pub(crate) fn cycles(function: &Function, region: &Region, machine: &Epic) -> u3
             let operations = &function.blocks[block as usize].operations;
             operations
                 .iter()
-                .map(|one| describe(function, one))
+                .map(|operation| describe(function, operation))
                 .collect()
         })
         .collect();
@@ -55,20 +55,20 @@ pub(crate) fn cycles(function: &Function, region: &Region, machine: &Epic) -> u3
             for (index, operation) in operations.iter().enumerate() {
                 let own = &described[at][index];
                 let mut start: f64 = now;
-                for one in operation.reads() {
-                    let Some(&(block, place, then)) = written.get(&one) else {
+                for read in operation.reads() {
+                    let Some(&(block, place, then)) = written.get(&read) else {
                         continue;
                     };
-                    let wait = latency(machine, &described[block][place], own, (one, one));
+                    let wait = latency(machine, &described[block][place], own, (read, read));
                     start = start.max(then + f64::from(wait));
                 }
                 last = last.max(start);
                 load.add(Kind::of(&own.inst));
-                for one in operation.writes() {
-                    written.insert(one, (at, index, start));
+                for write in operation.writes() {
+                    written.insert(write, (at, index, start));
                 }
                 if operation.opcode() == Opcode::Br || index + 1 == operations.len() {
-                    let least = rows.shortages(&load).first().map_or(1, |one| one.cycles());
+                    let least = rows.shortages(&load).first().map_or(1, |it| it.cycles());
                     now += share * (last - now + 1.0).max(f64::from(least));
                     (last, load) = (now, Load::default());
                 }

@@ -39,7 +39,7 @@ pub(super) fn turns(given: &Loop, options: &Options) -> std::ops::Range<u32> {
 /// Sums that stand for one behind the loop.
 pub(super) fn count(exits: &[LoopExit]) -> u32 {
     let of = |exit: &LoopExit| {
-        let first = exit.sums.first().map(|one| one.register);
+        let first = exit.sums.first().map(|sum| sum.register);
         let own = exit.sums.iter().filter(|sum| Some(sum.register) == first);
         1 + own.count() as u32
     };
@@ -84,7 +84,7 @@ fn addends(operation: &Operation) -> Vec<(usize, Virtual)> {
     let named = places
         .into_iter()
         .filter_map(|place| match operation.sources[place] {
-            Operand::Register(Name::Virtual(one)) => Some((place, one)),
+            Operand::Register(Name::Virtual(found)) => Some((place, found)),
             _ => None,
         });
     named.collect()
@@ -95,7 +95,7 @@ fn chains(given: &Loop) -> Vec<Chain> {
     for (at, item) in given.items.iter().enumerate() {
         let Some(name) = sum(given, at) else { continue };
         // Whether an iteration begins with it.
-        if !item.before.iter().any(|&one| carries(given, at, one)) {
+        if !item.before.iter().any(|&it| carries(given, at, it)) {
             continue;
         }
         let mut items = vec![at];
@@ -105,7 +105,7 @@ fn chains(given: &Loop) -> Vec<Chain> {
             let mut next = next.filter(|&other| {
                 let own = addends(&given.items[other].operation);
                 let before = given.items[other].before.contains(&last);
-                !before && own.iter().any(|(_, one)| *one == last)
+                !before && own.iter().any(|(_, it)| *it == last)
             });
             let (Some(other), None) = (next.next(), next.next()) else {
                 break;
@@ -120,8 +120,8 @@ fn chains(given: &Loop) -> Vec<Chain> {
             let own = given.items[at].operation.mnemonic;
             own.completers().eq(mnemonic.completers())
         });
-        let one = items.len() == 1 || given.exits.len() == 1;
-        if first && same && one && is_private(given, &items) {
+        let single = items.len() == 1 || given.exits.len() == 1;
+        if first && same && single && is_private(given, &items) {
             out.push(Chain {
                 // Rounded as its operations are.
                 mnemonic: mnemonic.with_opcode(Opcode::Fadd),
@@ -141,7 +141,7 @@ fn sum(given: &Loop, at: usize) -> Option<Virtual> {
     let mut writers = given.items.iter();
     let writers = writers
         .by_ref()
-        .filter(|item| item.operation.writes().any(|one| one == name));
+        .filter(|item| item.operation.writes().any(|write| write == name));
     let plain = operation.predicate.is_none()
         && !addends(operation).is_empty()
         && !given.statics.contains(&name)
@@ -152,7 +152,7 @@ fn sum(given: &Loop, at: usize) -> Option<Virtual> {
 /// Returns true if the item goes on from the value of the iteration before under this name.
 fn carries(given: &Loop, at: usize, name: Virtual) -> bool {
     let own = addends(&given.items[at].operation);
-    own.iter().filter(|(_, one)| *one == name).count() == 1
+    own.iter().filter(|(_, it)| *it == name).count() == 1
 }
 
 /// Returns true if nothing but the chain and the code behind the loop reads its result.
@@ -164,14 +164,14 @@ fn is_private(given: &Loop, items: &[usize]) -> bool {
     let last = written.last().copied();
     let reads = |item: &Item| {
         let all = item.operation.reads();
-        all.filter(|&one| written.contains(&given.earlier.root(one)))
+        all.filter(|&it| written.contains(&given.earlier.root(it)))
             .count()
     };
     let inside = items.iter().all(|&at| {
         let item = &given.items[at];
         reads(item) == 1
-            && item.operation.reads().all(|one| {
-                given.earlier.ago(one) == 0 || !written.contains(&given.earlier.root(one))
+            && item.operation.reads().all(|read| {
+                given.earlier.ago(read) == 0 || !written.contains(&given.earlier.root(read))
             })
     });
     let mut others = (0..given.items.len()).filter(|at| !items.contains(at));
@@ -184,7 +184,7 @@ fn is_private(given: &Loop, items: &[usize]) -> bool {
         .exits
         .iter()
         .all(|exit| left(exit) && exit.sums.is_empty());
-    let fresh = written.iter().all(|&one| given.earlier.is_own(one));
+    let fresh = written.iter().all(|&it| given.earlier.is_own(it));
     inside && plain && fresh && others.all(|at| reads(&given.items[at]) == 0)
 }
 
@@ -213,10 +213,10 @@ fn split(function: &mut Function, given: &mut Loop, chain: &Chain, turns: u32) {
         let item = &mut given.items[at];
         let chained = addends(&item.operation)
             .into_iter()
-            .find(|(_, one)| written.contains(one));
+            .find(|(_, it)| written.contains(it));
         if let Some((place, from)) = chained {
             item.operation.sources[place] = Operand::register(name);
-            item.before.retain(|one| *one != from);
+            item.before.retain(|it| *it != from);
         }
     }
     for exit in &mut given.exits {

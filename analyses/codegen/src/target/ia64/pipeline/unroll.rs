@@ -27,7 +27,7 @@ pub(super) fn resumes(body: &Body) -> bool {
     let last = body.exits.iter().map(|exit| exit.at).min();
     let behind = last.map_or(&[][..], |at| &body.operations[at..]);
     behind.iter().all(|operation| {
-        operation.memory.is_none() && operation.writes().all(|one| !body.live.contains(&one))
+        operation.memory.is_none() && operation.writes().all(|write| !body.live.contains(&write))
     })
 }
 
@@ -57,7 +57,7 @@ pub(super) fn fold(given: &mut Loop) {
         let mut all = items
             .iter()
             .enumerate()
-            .filter(|(_, item)| item.operation.writes().any(|one| one == name));
+            .filter(|(_, item)| item.operation.writes().any(|write| write == name));
         match (all.next(), all.next()) {
             (Some((at, _)), None) => Some(at),
             _ => None,
@@ -84,7 +84,7 @@ pub(super) fn fold(given: &mut Loop) {
         }
         let item = &mut given.items[at];
         item.operation.sources = smallvec![Operand::Number(by + more), Operand::register(start)];
-        item.before.retain(|one| *one != of);
+        item.before.retain(|it| *it != of);
         if earlier {
             item.before.push(start);
             item.before.sort_unstable();

@@ -108,12 +108,12 @@ impl Ordered {
         let mut place = vec![(u32::MAX, 0); block.types.len()];
         let mut out: Vec<Ordered> = Vec::with_capacity(groups.len());
         for (number, group) in (0..).zip(groups) {
-            for (at, &one) in (0..).zip(&group.instructions) {
-                place[one as usize] = (number, at);
+            for (at, &each) in (0..).zip(&group.instructions) {
+                place[each as usize] = (number, at);
             }
             let types = group.instructions.iter();
             out.push(Ordered {
-                types: types.map(|&one| block.types[one as usize]).collect(),
+                types: types.map(|&it| block.types[it as usize]).collect(),
                 before: Vec::new(),
             });
         }

@@ -252,11 +252,11 @@ fn judge<'a>(listing: &'a Listing, region: &Range<u32>) -> check::Region<'a> {
     let own = listing
         .promises
         .iter()
-        .filter(|one| region.contains(&one.at));
+        .filter(|promise| region.contains(&promise.at));
     let promises: Vec<Promise> = own
-        .map(|one| Promise {
-            at: one.at - region.start,
-            ..one.clone()
+        .map(|it| Promise {
+            at: it.at - region.start,
+            ..it.clone()
         })
         .collect();
     let items = &listing.items[region.start as usize..region.end as usize];
@@ -268,15 +268,17 @@ fn marks(document: &Document, listing: &Listing, region: &Range<u32>) -> Vec<usi
     let items = &listing.items[region.start as usize..region.end as usize];
     let between = |pair: &[Item]| {
         let [before, behind] = [pair[0].statement as usize, pair[1].statement as usize];
-        document.statements[before + 1..behind].iter().any(|one| {
-            !matches!(
-                one.kind,
-                StatementKind::Open
-                    | StatementKind::Close
-                    | StatementKind::Template(_)
-                    | StatementKind::Stop
-            )
-        })
+        document.statements[before + 1..behind]
+            .iter()
+            .any(|statement| {
+                !matches!(
+                    statement.kind,
+                    StatementKind::Open
+                        | StatementKind::Close
+                        | StatementKind::Template(_)
+                        | StatementKind::Stop
+                )
+            })
     };
     let pairs = items.windows(2).zip(1..);
     pairs
@@ -298,11 +300,9 @@ fn extent(document: &Document, listing: &Listing, block: &Range<u32>) -> Range<u
         start -= 1;
     }
     let mut end = statement(block.end - 1) + 1;
-    while document
-        .statements
-        .get(end)
-        .is_some_and(|one| matches!(one.kind, StatementKind::Close | StatementKind::Stop))
-    {
+    while document.statements.get(end).is_some_and(|statement| {
+        matches!(statement.kind, StatementKind::Close | StatementKind::Stop)
+    }) {
         end += 1;
     }
     start..end

@@ -57,11 +57,11 @@ pub(in crate::target::ia64) fn pack(
         edges: Vec::new(),
     };
     let mut order = Vec::new();
-    for one in found {
-        let (Some(from), Some(to)) = (number(one.from), number(one.to)) else {
+    for each in found {
+        let (Some(from), Some(to)) = (number(each.from), number(each.to)) else {
             continue;
         };
-        let cycles = wait(one, insts, machine);
+        let cycles = wait(each, insts, machine);
         block.edges.push(Wait { from, to, cycles });
         if cycles == 0 {
             order.push((from, to));
@@ -85,7 +85,7 @@ pub(in crate::target::ia64) fn pack(
         instructions: group
             .instructions
             .iter()
-            .map(|&one| kept[one as usize])
+            .map(|&instruction| kept[instruction as usize])
             .collect(),
         end,
     });
@@ -117,8 +117,8 @@ pub(in crate::target::ia64) fn bundles(groups: &[Group]) -> Vec<Laid> {
                 // A long instruction ends its bundle.
                 let stop = last && (at == stops || kind == Slot::L);
                 match filler {
-                    Some(one) => {
-                        let item = group.instructions[*one as usize];
+                    Some(found) => {
+                        let item = group.instructions[*found as usize];
                         slots.push(Written::Instruction(item, stop));
                     }
                     None if kind == Slot::X => {}

@@ -14,7 +14,7 @@ pub(super) fn print(block: &Stretch<'_>, laid: &[Laid]) -> String {
     let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let blanks = text[line..start]
         .chars()
-        .take_while(|one| one.is_whitespace());
+        .take_while(|letter| letter.is_whitespace());
     let mut indent: String = blanks.collect();
     if indent.is_empty() {
         indent.push('\t');
@@ -86,9 +86,9 @@ fn comments(block: &Stretch<'_>) -> Vec<Notes> {
         .span
         .to(block.statements[block.statements.len() - 1].span);
     let all = &block.file.document.comments;
-    let first = all.partition_point(|one| one.start < whole.start);
+    let first = all.partition_point(|it| it.start < whole.start);
     let mut next = 0;
-    for comment in all[first..].iter().take_while(|one| one.end <= whole.end) {
+    for comment in all[first..].iter().take_while(|it| it.end <= whole.end) {
         let note = &text[comment.start as usize..comment.end as usize];
         while next < block.items.len() && place(block, next).start < comment.start {
             next += 1;

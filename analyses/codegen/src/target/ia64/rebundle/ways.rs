@@ -151,12 +151,13 @@ fn targets(document: &Document, listing: &Listing) -> (FxHashMap<u32, u32>, Vec<
     labelled.dedup();
     let mut targets = FxHashMap::default();
     for (at, item) in listing.items.iter().enumerate() {
-        let StatementKind::Instruction(one) = &document.statements[item.statement as usize].kind
+        let StatementKind::Instruction(found) = &document.statements[item.statement as usize].kind
         else {
             continue;
         };
         let calls = matches!(item.inst.branch, None | Some(Branch::Call | Branch::Return));
-        if let Some(OperandKind::Value(Expr::Name(name))) = one.sources.last().map(|one| &one.kind)
+        if let Some(OperandKind::Value(Expr::Name(name))) =
+            found.sources.last().map(|source| &source.kind)
             && !calls
             && let Some(&target) = labels.get(name)
             && (target as usize) < listing.items.len()
@@ -200,8 +201,8 @@ impl<C: Clock<Document = Document>> Ways<'_, C> {
         let first = item.saturating_sub(LEAD);
         let start = (first..item)
             .rev()
-            .find(|&one| self.ends(one))
-            .map_or(first, |one| one + 1);
+            .find(|&it| self.ends(it))
+            .map_or(first, |it| it + 1);
         (start < item).then_some(start..item)
     }
 
@@ -209,8 +210,8 @@ impl<C: Clock<Document = Document>> Ways<'_, C> {
     fn behind(&self, item: u32) -> Option<Range<u32>> {
         let most = (item + LEAD).min(self.listing.items.len() as u32);
         let end = (item..most)
-            .find(|&one| self.ends(one))
-            .map_or(most, |one| one + 1);
+            .find(|&it| self.ends(it))
+            .map_or(most, |it| it + 1);
         (item < end).then_some(item..end)
     }
 
@@ -321,9 +322,9 @@ impl<C: Clock<Document = Document>> Ways<'_, C> {
                 parts.push((block.clone(), jumps));
                 parts.extend(to);
                 for neighbours in [false, true] {
-                    let near = |one: usize| neighbours && self.accepted[one];
+                    let near = |it: usize| neighbours && self.accepted[it];
                     let before = self.laid(blocks, &parts, &near);
-                    let after = self.laid(blocks, &parts, &|one| one == at || near(one));
+                    let after = self.laid(blocks, &parts, &|it| it == at || near(it));
                     for &off in &off {
                         let before = self.clock.cycles(&before, off);
                         let after = self.clock.cycles(&after, off);

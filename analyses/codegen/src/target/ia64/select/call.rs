@@ -76,7 +76,8 @@ impl Selector<'_> {
         results: &[Value],
         convention: &Convention,
     ) {
-        let plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$');
+        let plain =
+            |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '$');
         if let Callee::Name(name) = &callee
             && (name.is_empty() || !name.chars().all(plain))
         {
@@ -84,7 +85,7 @@ impl Selector<'_> {
         }
         let general = results
             .iter()
-            .filter(|&&one| !self.ty(one).is_float())
+            .filter(|&&it| !self.ty(it).is_float())
             .count();
         if general > 4 || results.len() - general > 8 {
             return self.no_form("call with so many results", Type::I64);
@@ -192,10 +193,7 @@ impl Selector<'_> {
     }
 
     pub(super) fn give_results(&mut self, values: &[Value]) {
-        let general = values
-            .iter()
-            .filter(|&&one| !self.ty(one).is_float())
-            .count();
+        let general = values.iter().filter(|&&it| !self.ty(it).is_float()).count();
         if general > 4 || values.len() - general > 8 {
             return self.no_form("return of so many values", Type::I64);
         }

@@ -85,7 +85,7 @@ impl Selector<'_> {
         };
         let immediate = |this: &Self, value: Value| {
             this.number(value)
-                .filter(|one| (-128..128).contains(one) && *one != 0)
+                .filter(|it| (-128..128).contains(it) && *it != 0)
         };
         // The constant stands in front; `lt` and `ltu` take 8 bits as they are.
         let (condition, a, b) = match (immediate(self, a), immediate(self, b)) {

@@ -91,7 +91,7 @@ impl Selector<'_> {
         let (mut product, addend) = ([data.args[0], data.args[1]], data.args[2]);
         // Signs cost nothing, one of them.
         let subtracted = self.opposite(addend);
-        let negative = product.iter().position(|&one| self.opposite(one).is_some());
+        let negative = product.iter().position(|&it| self.opposite(it).is_some());
         let (opcode, addend) = match (subtracted, negative) {
             (Some(other), None) => (Opcode::Fms, other),
             (_, Some(at)) => {
@@ -231,7 +231,7 @@ impl Selector<'_> {
                 chosen = moved;
             }
             UnaryOp::Round => {
-                let (p, moved, rest, distance, one) = (
+                let (p, moved, rest, distance, found) = (
                     self.predicate(),
                     self.float(),
                     self.float(),
@@ -242,9 +242,9 @@ impl Selector<'_> {
                 put!(self, "fsub.s1", [rest] = [x, near]);
                 put!(self, "fabs", [distance] = [rest]);
                 put!(self, "fcmp.ge", [p, Reg::P0] = [distance, half]);
-                put!(self, "fmerge.s", [one] = [x, Reg::float(1)]);
+                put!(self, "fmerge.s", [found] = [x, Reg::float(1)]);
                 put!(self, "mov", [moved] = [near]);
-                put_if!(self, p, "fadd.s1", [moved] = [near, one]);
+                put_if!(self, p, "fadd.s1", [moved] = [near, found]);
                 chosen = moved;
             }
             _ => {}

@@ -64,11 +64,11 @@ impl Selector<'_> {
                     put!(self, "popcnt", [raw] = [below]);
                 } else {
                     let p = self.predicate();
-                    let (count, one) = (self.general(), self.general());
+                    let (count, found) = (self.general(), self.general());
                     put!(self, "popcnt", [count] = [below]);
-                    put!(self, "adds", [one] = [1, count]);
+                    put!(self, "adds", [found] = [1, count]);
                     put!(self, "cmp.eq", [p, Reg::P0] = [bits, count]);
-                    put!(self, "mov", [raw] = [one]);
+                    put!(self, "mov", [raw] = [found]);
                     put_if!(self, p, "mov", [raw] = [Reg::R0]);
                 }
             }
@@ -508,7 +508,7 @@ impl Selector<'_> {
         let both = self.widths.uses[a] == 1 && self.widths.uses[b] == 1;
         let extended = [a, b]
             .iter()
-            .any(|&one| self.widths.extends(self.source, one));
+            .any(|&it| self.widths.extends(self.source, it));
         let fits = match bits {
             64 => alone,
             32 => both && up > 4 && !extended,

@@ -240,7 +240,7 @@ impl Selector<'_> {
         }
         match self
             .number(value)
-            .or_else(|| self.literal(value).map(|one| one as i64))
+            .or_else(|| self.literal(value).map(|it| it as i64))
         {
             Some(number) => self.constant(number),
             None => Name::Virtual(self.read(value)),
@@ -267,11 +267,11 @@ impl Selector<'_> {
         self.zero_extended(name, ty)
     }
     /// A `Bool` as 0 or `one`.
-    pub(super) fn as_integer(&mut self, value: Value, one: i64) -> Virtual {
+    pub(super) fn as_integer(&mut self, value: Value, item: i64) -> Virtual {
         let to = self.general();
         let condition = self.condition(value);
         put!(self, "mov", [to] = [Reg::R0]);
-        put_if!(self, condition, "mov", [to] = [one]);
+        put_if!(self, condition, "mov", [to] = [item]);
         to
     }
     pub(super) fn floating(&mut self, value: Value) -> Name {
@@ -484,7 +484,7 @@ impl Selector<'_> {
                 self.refusal(Refusal::Unknown { reason });
             }
             (op, _) => {
-                let ty = result.map_or(Type::I64, |one| self.ty(one));
+                let ty = result.map_or(Type::I64, |it| self.ty(it));
                 self.no_form(&crate::select::name(op), ty);
             }
         }

@@ -124,7 +124,7 @@ pub(super) fn recurrent(function: &Function, forest: &LoopForest) -> FxHashSet<V
                 out.insert(result);
                 break;
             }
-            open.extend(from.into_iter().filter(|&one| seen.insert(one)));
+            open.extend(from.into_iter().filter(|&it| seen.insert(it)));
         }
     }
     out
@@ -275,9 +275,9 @@ impl Selector<'_> {
         if shift <= 4 {
             put!(self, "shladd", [more] = [sign, shift, x]);
         } else {
-            let one = self.general();
-            put!(self, "shl", [one] = [sign, shift]);
-            put!(self, "add", [more] = [one, x]);
+            let found = self.general();
+            put!(self, "shl", [found] = [sign, shift]);
+            put!(self, "add", [more] = [found, x]);
         }
         put!(self, "add", [sum] = [high, more]);
         put!(self, "shr", [to] = [sum, shift]);

@@ -151,10 +151,10 @@ mod tests {
         for times in [1, 2, last / 2, middle, last.saturating_sub(1), last] {
             let multiple = by.wrapping_mul(times);
             out.extend([multiple.saturating_sub(1), multiple]);
-            out.extend(multiple.checked_add(1).filter(|&one| one <= most));
+            out.extend(multiple.checked_add(1).filter(|&it| it <= most));
         }
         out.push(random.random_range(0..=most));
-        out.retain(|&one| one <= most);
+        out.retain(|&it| it <= most);
         out
     }
 
@@ -169,7 +169,7 @@ mod tests {
         out.extend(
             (0..20_000).map(|_| random.random_range(3..=most) >> random.random_range(0..bits - 2)),
         );
-        out.retain(|one| *one >= 3 && !one.is_power_of_two() && *one <= most);
+        out.retain(|it| *it >= 3 && !it.is_power_of_two() && *it <= most);
         out
     }
 

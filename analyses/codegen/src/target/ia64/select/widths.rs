@@ -252,10 +252,7 @@ fn result(
         | Op::Ternary(TernaryOp::BitExtractSigned) => true,
         Op::Convert(Convert::ZeroExtend) => {
             function.ty(data.args[0]).bits()
-                < data
-                    .results
-                    .first()
-                    .map_or(0, |&one| function.ty(one).bits())
+                < data.results.first().map_or(0, |&it| function.ty(it).bits())
         }
         _ => false,
     }

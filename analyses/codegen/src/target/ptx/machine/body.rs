@@ -94,9 +94,9 @@ impl Body {
         let registers = |declarations: &[VariableDeclaration]| -> Vec<SmolStr> {
             declarations
                 .iter()
-                .filter(|one| one.space == StorageSpace::Register)
-                .flat_map(|one| &one.declarators)
-                .map(|one| one.name.text.clone())
+                .filter(|declaration| declaration.space == StorageSpace::Register)
+                .flat_map(|declaration| &declaration.declarators)
+                .map(|it| it.name.text.clone())
                 .collect()
         };
         body.results = registers(&function.returns);
@@ -182,9 +182,9 @@ impl Body {
                     self.registers(part, scopes, out);
                 }
             }
-            Operand::Pair(one, other, _) | Operand::Offset(one, other, _) => {
-                self.registers(one, scopes, out);
-                self.registers(other, scopes, out);
+            Operand::Pair(left, right, _) | Operand::Offset(left, right, _) => {
+                self.registers(left, scopes, out);
+                self.registers(right, scopes, out);
             }
             Operand::Integer(..)
             | Operand::Float32(..)
@@ -300,7 +300,7 @@ fn whole(operand: &Operand) -> bool {
     match operand {
         Operand::Name(_) | Operand::Sink(_) => true,
         Operand::Vector(parts, _) => parts.iter().all(whole),
-        Operand::Pair(one, other, _) => whole(one) && whole(other),
+        Operand::Pair(left, right, _) => whole(left) && whole(right),
         _ => false,
     }
 }

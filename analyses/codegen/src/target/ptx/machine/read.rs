@@ -45,7 +45,11 @@ pub fn read(tree: &PtxFunction) -> Result<Body, Refusal> {
         function: Function {
             name: tree.name.text.clone(),
             registers: classes?,
-            parameters: text.parameters.iter().map(|&one| Virtual(one)).collect(),
+            parameters: text
+                .parameters
+                .iter()
+                .map(|&parameter| Virtual(parameter))
+                .collect(),
             ..Function::default()
         },
         names: text.names.clone(),

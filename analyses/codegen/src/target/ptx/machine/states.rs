@@ -29,7 +29,7 @@ impl State {
     fn meet(self, other: State) -> State {
         use State::{Affine, Constant, Divergent, Known, Uniform};
         match (self, other) {
-            (one, other) if one == other => one,
+            (left, right) if left == right => left,
             (Constant(_) | Uniform, Constant(_) | Uniform) => Uniform,
             (Known(c, _) | Affine(c), Known(d, _) | Affine(d)) if c == d => Affine(c),
             _ => Divergent,

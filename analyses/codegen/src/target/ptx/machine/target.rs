@@ -173,11 +173,11 @@ impl Target for Ptx {
         }
         before + first
     }
-    fn overlapping(one: Register) -> Vec<Register> {
-        if one.class == Class::Predicate {
-            return vec![one];
+    fn overlapping(item: Register) -> Vec<Register> {
+        if item.class == Class::Predicate {
+            return vec![item];
         }
-        let units = Ptx::units(one);
+        let units = Ptx::units(item);
         CLASSES
             .iter()
             .flat_map(|&(class, _)| {
@@ -228,8 +228,8 @@ impl Target for Ptx {
         names
             .map(|name| Definition {
                 register: match name {
-                    Name::Virtual(one) => register(one),
-                    Name::Fixed(one) => one,
+                    Name::Virtual(found) => register(found),
+                    Name::Fixed(found) => found,
                 },
                 keeps: false,
                 always: operation.predicate.is_none(),
@@ -271,7 +271,7 @@ impl Target for Ptx {
             let Name::Fixed(register) = name else {
                 return None;
             };
-            let form = CLASSES.iter().position(|one| one.0 == register.class)?;
+            let form = CLASSES.iter().position(|it| it.0 == register.class)?;
             Some(FrameAccess {
                 address: FrameAddress::Offset(offset),
                 form,

@@ -55,7 +55,7 @@ fn pressure_counts_words_by_statement() {
     let names: Vec<&str> = pressure
         .live
         .iter()
-        .map(|one| body.names[one.0 as usize].as_str())
+        .map(|it| body.names[it.0 as usize].as_str())
         .collect();
     assert_eq!(names, ["%rd1", "%r1", "%r2", "%r3", "%r4", "%r5"]);
 }

@@ -37,7 +37,7 @@ fn print(tree: &PtxFunction, body: &Body, allocation: &Allocation<Ptx>, text: &s
     };
     for (statement, places) in tree.statements().iter().zip(&body.places) {
         let own = match &statement.kind {
-            StatementKind::Declaration(one) => one.space == StorageSpace::Register,
+            StatementKind::Declaration(found) => found.space == StorageSpace::Register,
             _ => false,
         };
         if own {
@@ -52,7 +52,10 @@ fn print(tree: &PtxFunction, body: &Body, allocation: &Allocation<Ptx>, text: &s
     }
     let mut out = String::with_capacity(text.len());
     let mut at = 0usize;
-    let first = tree.statements().first().map(|one| one.span.start);
+    let first = tree
+        .statements()
+        .first()
+        .map(|statement| statement.span.start);
     let place = |offset: u32| offset as usize;
     if let Some(first) = first {
         out.push_str(&text[..place(first)]);

@@ -16,7 +16,7 @@ use isa::sc140::{File, Opcode, Reg};
 /// Bytes that a call puts onto the stack: the return address and the status.
 pub(in super::super) const CALL: i64 = 8;
 
-/// Where an argument is.
+/// The place of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     Register(Reg),
@@ -117,7 +117,7 @@ impl Selection<'_> {
         }
     }
 
-    /// What arrives in a register.
+    /// The value that arrives in a register.
     fn arrives(&mut self, place: Reg) -> Virtual {
         let arrives = self.out.register(place.file);
         self.out.parameters.push(arrives);

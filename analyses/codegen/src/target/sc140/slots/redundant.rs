@@ -1,4 +1,4 @@
-//! What registers and slots hold in common in front of each set, and which slots are loaded behind it.
+//! Equal contents of registers and slots in front of each set, and the slots that are loaded behind it.
 //!
 //! ```text
 //! a slot, the registers that hold its value as a load would give it      meet: those on all ways
@@ -33,10 +33,10 @@ fn bit(register: Reg) -> Mask {
     }
 }
 
-/// What is known in front of a set.
+/// The facts in front of a set.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct State {
-    /// By slot: the registers that hold its value.
+    /// The registers that hold the value of each slot.
     held: BTreeMap<i64, Mask>,
     /// Data registers that hold numbers of 32 bits.
     narrow: Mask,
@@ -105,7 +105,7 @@ fn is_stored(frame: &Frame, load: &SlotAccess) -> bool {
         })
 }
 
-/// What takes the place of a load: nothing, where its target holds the value, else a move. `None`: it stays.
+/// The replacement of a load: nothing, where its target holds the value, else a move. `None`: it stays.
 fn instead(
     listing: &Listing,
     state: &State,
@@ -155,7 +155,7 @@ fn states(listing: &Listing, frame: &Frame) -> BTreeMap<usize, State> {
     out
 }
 
-/// What is known behind a set: all its instructions read what was there in front of it.
+/// The facts behind a set: all its instructions read what was there in front of it.
 fn crossed(listing: &Listing, frame: &Frame, at: usize, state: &State) -> State {
     let set = &listing.sets[at];
     let barrier = set.members.iter().any(|member| member.effects.barrier);

@@ -112,7 +112,7 @@ impl Host {
                 }
             }
             Node::Expr(e) => {
-                if !set.iter().any(|one| one.at == e.span) {
+                if !set.iter().any(|it| it.at == e.span) {
                     changes(e, &mut changed);
                 }
                 if let ExprKind::Lambda(lambda) = &e.kind {
@@ -153,7 +153,7 @@ impl Host {
             // Until its members are set it is nothing that may be copied.
             if let Local::Block(text) = &mut local
                 && kept
-                && set.iter().any(|one| one.name == name)
+                && set.iter().any(|it| it.name == name)
             {
                 filled.push((name.clone(), std::mem::replace(text, UNKNOWN)));
             }
@@ -162,11 +162,9 @@ impl Host {
         for (name, mut text) in filled {
             if let BlockText::Sizes(sizes) = &mut text {
                 for (axis, size) in sizes.iter_mut().enumerate() {
-                    let mut own = set
-                        .iter()
-                        .filter(|one| one.name == name && one.axis == axis);
-                    if let Some(one) = own.next() {
-                        let value = host.substituted(&one.value, 0);
+                    let mut own = set.iter().filter(|it| it.name == name && it.axis == axis);
+                    if let Some(found) = own.next() {
+                        let value = host.substituted(&found.value, 0);
                         *size = value.filter(|_| own.next().is_none());
                     }
                 }
@@ -358,7 +356,7 @@ impl Host {
                     _ => None,
                 };
                 match [number(then)?, number(otherwise)?] {
-                    [(1, one), (0, _)] | [(0 | 1, _), (1, one)] => Some(one),
+                    [(1, found), (0, _)] | [(0 | 1, _), (1, found)] => Some(found),
                     _ => None,
                 }
             }
@@ -418,8 +416,8 @@ impl Host {
     /// of its scope about it.
     pub(super) fn launched_by(&self, launch: &Expr, block: Option<&Expr>) -> BlockText {
         let mut scoped = self.scoped.iter().rev();
-        match (scoped.find(|one| one.launch == launch.span), block) {
-            (Some(one), _) => one.shape(self),
+        match (scoped.find(|it| it.launch == launch.span), block) {
+            (Some(found), _) => found.shape(self),
             (None, Some(block)) => self.block(block, 0),
             (None, None) => UNKNOWN,
         }

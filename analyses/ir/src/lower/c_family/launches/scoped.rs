@@ -41,9 +41,9 @@ pub(super) fn scoped(block: &Block, out: &mut Vec<Scoped>) {
     for statement in &block.statements {
         if let StmtKind::Expr(e) = &statement.kind
             && let Some((name, axis, value)) = member_set(e)
-            && let Some(one) = open.iter_mut().find(|one| one.name == *name)
+            && let Some(found) = open.iter_mut().find(|it| it.name == *name)
         {
-            one.set[axis] = Some(value.clone());
+            found.set[axis] = Some(value.clone());
             continue;
         }
         // What the statement changes it may change in front of a launch in it.
@@ -73,19 +73,19 @@ pub(super) fn scoped(block: &Block, out: &mut Vec<Scoped>) {
             }
             _ => {}
         });
-        open.retain(|one| !changed.contains(&one.name));
+        open.retain(|it| !changed.contains(&it.name));
         for (launch, name) in launches {
-            if let Some(one) = open.iter().find(|one| one.name == name) {
+            if let Some(found) = open.iter().find(|it| it.name == name) {
                 out.push(Scoped {
                     launch,
-                    ..one.clone()
+                    ..found.clone()
                 });
             }
         }
         if let StmtKind::Declaration(declared) = &statement.kind {
             for declarator in &declared.declarators {
                 if let DeclaratorName::Plain(ident) = &declarator.name {
-                    open.retain(|one| one.name != ident.name);
+                    open.retain(|it| it.name != ident.name);
                     // A copy is of what the other one was at that time.
                     let copies = match &declarator.initializer {
                         Initializer::None => false,

@@ -111,11 +111,11 @@ pub fn index(cx: &mut Context<'_>, object: &RValue, index: &RValue, span: Span) 
             let value = cx
                 .builder
                 .value(op, &[object.first()?, number], Type::Handle);
-            let one = CType::Resource(Arc::new(ResourceType {
+            let found = CType::Resource(Arc::new(ResourceType {
                 array: false,
                 ..(*resource).clone()
             }));
-            Some(LValue::value(RValue::scalar(one, value)))
+            Some(LValue::value(RValue::scalar(found, value)))
         }
         ResourceKind::Other => {
             let mut args: Vec<Value> = vec![object.first()?];

@@ -373,7 +373,7 @@ impl Maker<'_> {
         let mut all = Vec::new();
         for _ in 0..4 {
             match self.target(cell, 0, hi, true) {
-                Some(one) => all.push(one),
+                Some(found) => all.push(found),
                 None => return,
             }
         }

@@ -163,7 +163,7 @@ impl Maker<'_> {
         };
         let around = self.loops.last().copied();
         self.loops.push(Loop {
-            continues: around.is_some_and(|one| one.continues),
+            continues: around.is_some_and(|it| it.continues),
             breaks: false,
         });
         self.line(&format!("switch ({text}) {{"));
@@ -404,8 +404,8 @@ impl Maker<'_> {
         let mut leave = None;
         for _ in 0..4 {
             leave = match self.random.below(10) {
-                0..=3 if around.is_some_and(|one| one.breaks) => Some("break;".to_owned()),
-                4 | 5 if around.is_some_and(|one| one.continues) => Some("continue;".to_owned()),
+                0..=3 if around.is_some_and(|it| it.breaks) => Some("break;".to_owned()),
+                4 | 5 if around.is_some_and(|it| it.continues) => Some("continue;".to_owned()),
                 6 if !self.loops.is_empty() => match &mut self.outer {
                     Some((label, used)) => {
                         *used = true;

@@ -20,7 +20,7 @@ pub(super) fn mnemonics(opcode: Opcode) -> Vec<String> {
         let alternatives: Vec<&str> = slot.trim_start_matches('?').split('|').collect();
         let with = |name: &String| -> Vec<String> {
             let each = alternatives.iter();
-            each.map(|one| format!("{name}.{one}")).collect()
+            each.map(|it| format!("{name}.{it}")).collect()
         };
         let longer: Vec<String> = found.iter().flat_map(with).collect();
         match slot.starts_with('?') {
@@ -48,16 +48,19 @@ pub(super) fn operands(mnemonic: Mnemonic) -> Vec<String> {
     let class = mnemonic.row().class;
     let loads = matches!(class, Class::Load | Class::FloatLoad);
     let stores = matches!(class, Class::Store | Class::FloatStore);
-    let last = mnemonic.completers().last().filter(|&one| is_hint(one));
+    let last = mnemonic
+        .completers()
+        .last()
+        .filter(|&completer| is_hint(completer));
     let with_step = match last {
         Some(Completer::Nta) | None => true,
         Some(Completer::Nt1) => !stores,
         Some(_) => !(loads || stores),
     };
     let mut all = lists(mnemonic);
-    all.retain(|one| {
-        let stepped = loads && one.contains("}], ")
-            || stores && one.ends_with(|end: char| end.is_ascii_digit());
+    all.retain(|it| {
+        let stepped = loads && it.contains("}], ")
+            || stores && it.ends_with(|end: char| end.is_ascii_digit());
         with_step || !stepped
     });
     all
@@ -65,9 +68,9 @@ pub(super) fn operands(mnemonic: Mnemonic) -> Vec<String> {
 
 fn lists(mnemonic: Mnemonic) -> Vec<String> {
     use Opcode as O;
-    let has = |one: Completer| mnemonic.has(one);
-    let list = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
-    let behind = |head: &str, all: &[&str]| all.iter().map(|one| format!("{head}{one}")).collect();
+    let has = |completer: Completer| mnemonic.has(completer);
+    let list = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect();
+    let behind = |head: &str, all: &[&str]| all.iter().map(|it| format!("{head}{it}")).collect();
     match mnemonic.opcode() {
         O::Add => list(&["{G} = {g}, {g}", "{G} = {g}, {g}, 1", "{G} = 77, {g}"]),
         O::Sub => list(&["{G} = {g}, {g}", "{G} = {g}, {g}, 1", "{G} = -9, {g}"]),
@@ -199,7 +202,7 @@ fn moves(mnemonic: Mnemonic) -> Vec<String> {
         Some(Completer::M) => &["{G} = ar.ccv", "ar.unat = {g}", "ar.ccv = -5"],
         Some(_) => &["{B} = {g}, x"],
     };
-    let mut all: Vec<String> = all.iter().map(|one| (*one).to_owned()).collect();
+    let mut all: Vec<String> = all.iter().map(|it| (*it).to_owned()).collect();
     if mnemonic.completers().next().is_none() {
         for name in [
             "k0", "k7", "rsc", "bsp", "bspstore", "rnat", "csd", "ccv", "unat", "fpsr", "itc",
@@ -230,9 +233,9 @@ pub(super) fn is_predicable(mnemonic: Mnemonic) -> bool {
             | O::Loadrs
             | O::Brp
     );
-    let counted = mnemonic.completers().next().is_some_and(|one| {
+    let counted = mnemonic.completers().next().is_some_and(|completer| {
         matches!(
-            one,
+            completer,
             Completer::Cloop | Completer::Ctop | Completer::Cexit | Completer::Ia
         )
     });

@@ -278,7 +278,7 @@ impl State {
                 .expect("a register")
         };
         let advanced = machine.advanced.iter();
-        let advanced = advanced.map(|one| (named(machine, one.id), one.address, one.bytes));
+        let advanced = advanced.map(|it| (named(machine, it.id), it.address, it.bytes));
         let advanced = advanced.collect();
         State {
             generals: std::array::from_fn(|at| machine.gr(at as u8).expect("a frame")),

@@ -252,11 +252,11 @@ fn long_chains_are_understood() {
 fn a_long_line_takes_linear_time() {
     let text = "float x = a * (b + c[3]) - f(1.0f, 2); ".repeat(19_000);
     assert_eq!(parse_text(&text, Dialect::Cuda).len(), 19_000);
-    let one = format!(
+    let found = format!(
         "void f() {{ {} }}",
         "x = a * (b + c[3]) - f(1.0f, 2); ".repeat(50_000)
     );
-    assert_eq!(parse_text(&one, Dialect::Cuda).len(), 1);
+    assert_eq!(parse_text(&found, Dialect::Cuda).len(), 1);
     both(&"x".repeat(2_000_000));
     both(&"x ".repeat(300_000));
     both(&"\"".repeat(300_000));

@@ -15,8 +15,8 @@ pub(super) fn compare(
     run: Run,
 ) -> Result<(), Violation> {
     let function = checker.before.function;
-    let pinned = |one| function.place(one).is_some();
-    for register in checker.live.at(left).filter(|one| !pinned(*one)) {
+    let pinned = |it| function.place(it).is_some();
+    for register in checker.live.at(left).filter(|it| !pinned(*it)) {
         let name = Name::Virtual(register);
         if before.get(function, name) != after.get(function, name) {
             return Err(Violation::Register { register, run });
@@ -59,14 +59,14 @@ pub(super) fn is_aligned(log: &[Accessed]) -> bool {
 /// Returns true if accesses of different rounds share a byte, and one of them stores. `starts`: where the rounds begin.
 pub(super) fn meets(log: &[Accessed], starts: &[usize]) -> bool {
     let round = |at: usize| starts.partition_point(|start| *start <= at);
-    let share = |one: &Accessed, other: &Accessed| {
-        let behind = other.2.wrapping_sub(one.2);
-        let in_front = one.2.wrapping_sub(other.2);
-        one.1 == other.1 && (behind < u64::from(one.3) || in_front < u64::from(other.3))
+    let share = |accessed: &Accessed, other: &Accessed| {
+        let behind = other.2.wrapping_sub(accessed.2);
+        let in_front = accessed.2.wrapping_sub(other.2);
+        accessed.1 == other.1 && (behind < u64::from(accessed.3) || in_front < u64::from(other.3))
     };
-    log.iter().enumerate().any(|(at, one)| {
+    log.iter().enumerate().any(|(at, each)| {
         let others = log[..at].iter().enumerate();
-        let mut meeting = others.filter(|it| (one.0 || it.1.0) && share(one, it.1));
+        let mut meeting = others.filter(|it| (each.0 || it.1.0) && share(each, it.1));
         meeting.any(|it| round(it.0) != round(at))
     })
 }

@@ -32,14 +32,14 @@ impl<'a> Layout<'a> {
             blocks,
         };
         for block in (0..old).filter(|it| !region.blocks.contains(it)) {
-            let (one, other) = (
+            let (left, right) = (
                 &before.blocks[block as usize],
                 &after.blocks[layout.after(block) as usize],
             );
             let same = |it: (&Operation, &Operation)| layout.is_same(it.0, it.1);
-            let operations = one.operations.iter().zip(&other.operations);
-            let is_same = one.operations.len() == other.operations.len()
-                && one.cycles == other.cycles
+            let operations = left.operations.iter().zip(&right.operations);
+            let is_same = left.operations.len() == right.operations.len()
+                && left.cycles == right.cycles
                 && operations.into_iter().all(same);
             if !is_same {
                 return outside(block);
@@ -64,9 +64,7 @@ impl<'a> Layout<'a> {
     pub(super) fn before(&self, block: u32) -> Option<u32> {
         match block <= self.header() {
             true => Some(block),
-            false => block
-                .checked_sub(self.new)
-                .filter(|one| *one > self.header()),
+            false => block.checked_sub(self.new).filter(|it| *it > self.header()),
         }
     }
 
@@ -77,7 +75,7 @@ impl<'a> Layout<'a> {
 
     /// Returns whether a block of the function with the kernel stands outside of those that the loop became.
     pub(super) fn is_left(&self, block: u32) -> bool {
-        self.before(block).is_some_and(|one| !self.is_inside(one))
+        self.before(block).is_some_and(|it| !self.is_inside(it))
     }
 
     /// The blocks that the loop became.
@@ -85,7 +83,7 @@ impl<'a> Layout<'a> {
         (0..self.blocks).filter(|block| !self.is_left(*block))
     }
 
-    fn is_same(&self, one: &Operation, other: &Operation) -> bool {
+    fn is_same(&self, left: &Operation, right: &Operation) -> bool {
         let moved = |operand: &Operand| match operand {
             Operand::Block(block) => Operand::Block(self.after(*block)),
             other => other.clone(),
@@ -93,11 +91,11 @@ impl<'a> Layout<'a> {
         let same = |from: &[Operand], to: &[Operand]| {
             from.len() == to.len() && from.iter().zip(to).all(|it| moved(it.0) == *it.1)
         };
-        one.mnemonic == other.mnemonic
-            && one.predicate == other.predicate
-            && one.memory == other.memory
-            && same(&one.targets, &other.targets)
-            && same(&one.sources, &other.sources)
+        left.mnemonic == right.mnemonic
+            && left.predicate == right.predicate
+            && left.memory == right.memory
+            && same(&left.targets, &right.targets)
+            && same(&left.sources, &right.sources)
     }
 }
 
@@ -108,8 +106,8 @@ pub(super) fn addresses(function: &Function) -> Vec<bool> {
     let operations = || function.blocks.iter().flat_map(|it| &it.operations);
     let operands = operations().flat_map(|it| it.sources.iter().chain(&it.targets));
     for operand in operands {
-        if let (Operand::Address(_), Some(Virtual(one))) = (operand, operand.virtual_register()) {
-            out[one as usize] = true;
+        if let (Operand::Address(_), Some(Virtual(found))) = (operand, operand.virtual_register()) {
+            out[found as usize] = true;
         }
     }
     let passes_on = |operation: &&Operation| operation.class() == Class::Alu;
@@ -122,8 +120,8 @@ pub(super) fn addresses(function: &Function) -> Vec<bool> {
             // Of scaled sums, what is not scaled.
             let scaled = usize::from(operation.opcode() == Opcode::Shladd);
             let sums = operation.sources.iter().skip(2 * scaled);
-            for one in sums.filter_map(Operand::virtual_register) {
-                grows |= !std::mem::replace(&mut out[one.0 as usize], true);
+            for each in sums.filter_map(Operand::virtual_register) {
+                grows |= !std::mem::replace(&mut out[each.0 as usize], true);
             }
         }
         if !grows {

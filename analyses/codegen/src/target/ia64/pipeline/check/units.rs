@@ -29,7 +29,7 @@ pub(super) fn check(code: &Code<'_>, block: u32, machine: &Epic) -> Result<(), V
     }
     let width = machine.width();
     let mut insts = code.insts(block);
-    for group in own.cycles.chunk_by(|one, other| one == other) {
+    for group in own.cycles.chunk_by(|left, right| left == right) {
         let mut asked = Asked::default();
         for inst in insts.by_ref().take(group.len()) {
             *match inst.unit {
