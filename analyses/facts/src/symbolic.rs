@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use smol_str::SmolStr;
 
 /// One factor of a product.
@@ -46,7 +46,7 @@ pub struct Product {
 #[derive(Clone, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Sum {
     /// Printed in this order: those that differ between lanes stand first.
-    pub products: Vec<Product>,
+    pub products: SmallVec<[Product; 1]>,
     /// There is a uniform part of which nothing has a name; the constant is a part of it, and 0 here.
     pub unnamed: bool,
     pub constant: i64,
@@ -62,7 +62,7 @@ impl Sum {
                 ..Sum::default()
             },
             name @ Factor::Name(_) => Sum {
-                products: vec![Product {
+                products: smallvec![Product {
                     coefficient: 1,
                     factors: SmallVec::from_iter([name]),
                 }],
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn sums_print_as_people_write_them() {
         let mut sum = Sum {
-            products: vec![named(4, &["tid.x"]), named(-1, &["n", "pitch"])],
+            products: smallvec![named(4, &["tid.x"]), named(-1, &["n", "pitch"])],
             unnamed: false,
             constant: -8,
         };

@@ -17,7 +17,9 @@ macro_rules! entity {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u32);
         impl Entity for $name {
+            #[inline]
             fn new(index: usize) -> Self { $name(index as u32) }
+            #[inline]
             fn index(self) -> usize { self.0 as usize }
         }
         impl fmt::Debug for $name {
@@ -52,12 +54,14 @@ pub struct EntityVec<K, V> {
 }
 
 impl<K: Entity, V> EntityVec<K, V> {
+    #[inline]
     pub fn new() -> Self {
         EntityVec {
             items: Vec::new(),
             key: PhantomData,
         }
     }
+    #[inline]
     pub fn with_len(value: V, len: usize) -> Self
     where
         V: Clone,
@@ -67,32 +71,41 @@ impl<K: Entity, V> EntityVec<K, V> {
             key: PhantomData,
         }
     }
+    #[inline]
     pub fn reserve(&mut self, more: usize) {
         self.items.reserve_exact(more);
     }
+    #[inline]
     pub fn push(&mut self, value: V) -> K {
         let key = K::new(self.items.len());
         self.items.push(value);
         key
     }
+    #[inline]
     pub fn get(&self, key: K) -> Option<&V> {
         self.items.get(key.index())
     }
+    #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
+    #[inline]
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = K> + use<K, V> {
         (0..self.items.len()).map(K::new)
     }
+    #[inline]
     pub fn values(&self) -> std::slice::Iter<'_, V> {
         self.items.iter()
     }
+    #[inline]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> {
         self.items.iter().enumerate().map(|(i, v)| (K::new(i), v))
     }
+    #[inline]
     pub fn as_slice(&self) -> &[V] {
         &self.items
     }
@@ -106,12 +119,14 @@ impl<K: Entity, V> Default for EntityVec<K, V> {
 
 impl<K: Entity, V> Index<K> for EntityVec<K, V> {
     type Output = V;
+    #[inline]
     fn index(&self, key: K) -> &V {
         &self.items[key.index()]
     }
 }
 
 impl<K: Entity, V> IndexMut<K> for EntityVec<K, V> {
+    #[inline]
     fn index_mut(&mut self, key: K) -> &mut V {
         &mut self.items[key.index()]
     }
@@ -131,25 +146,30 @@ pub struct EntitySet<K> {
 }
 
 impl<K: Entity> EntitySet<K> {
+    #[inline]
     pub fn new() -> Self {
         Self::with_len(0)
     }
     /// An empty set with room for the first entities.
+    #[inline]
     pub fn with_len(len: usize) -> Self {
         EntitySet {
             bits: FixedBitSet::with_capacity(len),
             key: PhantomData,
         }
     }
+    #[inline]
     pub fn contains(&self, key: &K) -> bool {
         self.bits.contains(key.index())
     }
     /// Returns true for an entity that was not in the set.
+    #[inline]
     pub fn insert(&mut self, key: K) -> bool {
         self.bits.grow(key.index() + 1);
         !self.bits.put(key.index())
     }
     /// Returns true for an entity that was in the set.
+    #[inline]
     pub fn remove(&mut self, key: &K) -> bool {
         let was = self.contains(key);
         if was {
@@ -157,23 +177,29 @@ impl<K: Entity> EntitySet<K> {
         }
         was
     }
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.bits.is_clear()
     }
+    #[inline]
     pub fn union_with(&mut self, other: &Self) {
         self.bits.union_with(&other.bits);
     }
+    #[inline]
     pub fn intersect_with(&mut self, other: &Self) {
         self.bits.intersect_with(&other.bits);
     }
     /// Ascending.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = K> + '_ {
         self.bits.ones().map(K::new)
     }
     /// The members of both sets, ascending.
+    #[inline]
     pub fn common<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = K> + 's {
         self.bits.intersection(&other.bits).map(K::new)
     }
+    #[inline]
     pub fn as_bits(&self) -> &FixedBitSet {
         &self.bits
     }

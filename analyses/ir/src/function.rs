@@ -189,6 +189,7 @@ pub struct Edge {
 }
 
 impl Edge {
+    #[inline]
     pub fn to(block: Block) -> Self {
         Edge {
             block,
@@ -198,6 +199,7 @@ impl Edge {
 }
 
 impl Terminator {
+    #[inline]
     pub fn edges(&self) -> SmallVec<[&Edge; 2]> {
         match self {
             Terminator::Jump(edge) => smallvec::smallvec![edge],
@@ -227,6 +229,7 @@ impl Terminator {
         }
     }
     /// The values that it reads itself: the selector, or the results.
+    #[inline]
     pub fn reads(&self) -> &[Value] {
         match self {
             Terminator::Branch { condition, .. } => std::slice::from_ref(condition),
@@ -244,6 +247,7 @@ impl Terminator {
         }
     }
     /// Returns its operands, and the arguments of its edges.
+    #[inline]
     pub fn operands(&self) -> impl Iterator<Item = Value> + '_ {
         let args = self.edges().into_iter().flat_map(|edge| &edge.args);
         self.reads().iter().chain(args).copied()
@@ -523,9 +527,11 @@ pub struct Unknown {
 }
 
 impl Function {
+    #[inline]
     pub fn entry(&self) -> Block {
         self.layout[0]
     }
+    #[inline]
     pub fn ty(&self, value: Value) -> Type {
         self.values[value].ty
     }
@@ -551,6 +557,7 @@ impl Function {
         references.find_map(|(&after, &before)| (after == result).then_some(before))
     }
     /// The constant that a value is, sign-extended (integers, booleans and pointers only).
+    #[inline]
     pub fn int_constant(&self, value: Value) -> Option<i64> {
         match self.values[value].def {
             ValueDef::Result(inst, _) if self.values[value].ty.is_integral() => {
@@ -563,6 +570,7 @@ impl Function {
         }
     }
     /// The instruction that computes a value.
+    #[inline]
     pub fn defining(&self, value: Value) -> Option<&InstData> {
         match self.values[value].def {
             ValueDef::Result(inst, _) => Some(&self.insts[inst]),

@@ -208,7 +208,11 @@ impl Engine<'_> {
         {
             return Sum::factor(factor(only.factors[0]));
         }
-        let mut sum = Sum::default();
+        let products = form.terms.iter().filter(|term| !term.factors.is_empty());
+        let mut sum = Sum {
+            products: SmallVec::with_capacity(products.count()),
+            ..Sum::default()
+        };
         // Lanes first, then the rest.
         let mut terms: SmallVec<[(bool, Reverse<usize>, &Term); 8]> = form
             .terms
