@@ -16,6 +16,8 @@ pub trait Packer: Clone + PartialEq + Debug {
     fn kinds(&self) -> usize;
     /// Returns true if all issue in one cycle.
     fn fits(&self, demand: &Self::Demand) -> bool;
+    /// The least number of cycles that some operations together take.
+    fn least_cycles(&self, operations: &mut dyn Iterator<Item = u32>) -> u32;
     /// The least number of cycles that all operations together take.
     fn res_mii(&self) -> u32;
     /// Returns for each operation the load that all operations together put on the units that may serve it,
@@ -40,6 +42,9 @@ impl Packer for Unlimited {
     }
     fn fits(&self, (): &()) -> bool {
         true
+    }
+    fn least_cycles(&self, _: &mut dyn Iterator<Item = u32>) -> u32 {
+        0
     }
     fn res_mii(&self) -> u32 {
         0

@@ -8,13 +8,22 @@
 //! the end of the block first, as long as the packer has room. Operations of a cycle stay in their order, so that the block
 //! means the same when they execute one by one. Ends: each cycle places an operation or is one that a latency asks for.
 //!
+//! Where the list is longer than its operations ask for, a search looks for a shorter order: an exact one where the block is
+//! small, bounded by a number of choices where it is large.
+//!
 //! Operations that are joined are ready when all of them are. Does not look beyond the block.
 
 pub mod check;
+mod search;
 
 use crate::mir::dependence::{Dependence, DependenceKind, Locations, control, dependences, writes};
 use crate::mir::packer::Packer;
 use crate::mir::{Function, Name, Operation, Scheduled};
+use search::Groups;
+
+/// Groups that the search for a shorter order looks at: mostly all choices of blocks of some ten operations, some of large
+/// ones. Each function is packed in many ways, so that more would keep people waiting.
+const BUDGET: u32 = 3000;
 
 /// An order of a block's operations, and their cycles.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -35,72 +44,52 @@ pub fn packets<T: Scheduled>(
     let mut edges = dependences(operations, processor, locate, false, &|_| false, None);
     edges.extend(control(operations));
     edges.extend(settled(operations, locate));
-    let count = operations.len();
-    let mut incoming: Vec<Vec<Dependence>> = vec![Vec::new(); count];
-    let mut height = vec![0u32; count];
-    for edge in &edges {
-        incoming[edge.to as usize].push(*edge);
-    }
-    for to in (0..count).rev() {
-        for edge in &incoming[to] {
-            let through = height[to] + edge.latency;
-            let known = &mut height[edge.from as usize];
-            *known = (*known).max(through);
-        }
-    }
     let packer = T::packer(processor, operations);
-    let mut cycle_of: Vec<Option<u32>> = vec![None; count];
-    // Operations that stand together are represented by the first of them.
-    let joined = |at: u32| {
-        let before = at.checked_sub(1).map(|before| &operations[before as usize]);
-        before.is_some_and(|before| T::are_joined(before, &operations[at as usize]))
-    };
-    let members = |first: u32| {
-        let more = (first + 1..count as u32).take_while(|&at| joined(at));
-        std::iter::once(first).chain(more)
-    };
-    let mut left: Vec<u32> = (0..count as u32).filter(|&at| !joined(at)).collect();
-    let longest = |it: u32| members(it).map(|member| height[member as usize]).max();
-    left.sort_by_key(|&it| (std::cmp::Reverse(longest(it)), it));
-    let mut out = Packets::default();
+    let (groups, group_of) = Groups::new(operations, &edges);
+    let mut cycles = list(&groups, &packer);
+    let length = cycles.iter().max().map_or(0, |last| last + 1);
+    if let Some(shorter) = search::shorter(&groups, &packer, length, BUDGET) {
+        cycles = shorter;
+    }
+    let mut order: Vec<u32> = (0..operations.len() as u32).collect();
+    let cycle_of = |at: &u32| cycles[group_of[*at as usize]];
+    order.sort_by_key(|at| (cycle_of(at), *at));
+    Packets {
+        cycles: order.iter().map(cycle_of).collect(),
+        order,
+    }
+}
+
+/// The cycle of each group by lists.
+fn list<P: Packer>(groups: &Groups, packer: &P) -> Vec<u32> {
+    let count = groups.members.len();
+    let mut cycles: Vec<Option<u32>> = vec![None; count];
+    let mut left: Vec<usize> = (0..count).collect();
     let mut cycle = 0;
     while !left.is_empty() {
-        let mut demand = <T::Packer as Packer>::Demand::default();
-        let mut packet: Vec<u32> = Vec::new();
+        let mut demand = P::Demand::default();
         // What stands in this cycle lets others stand behind it in the same one.
         let mut again = true;
         while std::mem::take(&mut again) {
             left.retain(|&it| {
-                let ready = members(it).all(|member| {
-                    incoming[member as usize].iter().all(|edge| {
-                        let own = (it..=member).contains(&edge.from);
-                        let from = cycle_of[edge.from as usize];
-                        own || from.is_some_and(|from| from + edge.latency <= cycle)
-                    })
-                });
-                if !ready {
+                if !groups.is_ready(&cycles, it, cycle) {
                     return true;
                 }
                 let mut with = demand;
-                members(it).for_each(|member| packer.add(&mut with, member));
+                let members = groups.members[it].iter();
+                members.for_each(|&member| packer.add(&mut with, member));
                 if !packer.fits(&with) {
                     return true;
                 }
                 demand = with;
-                for member in members(it) {
-                    cycle_of[member as usize] = Some(cycle);
-                    packet.push(member);
-                }
+                cycles[it] = Some(cycle);
                 again = true;
                 false
             });
         }
-        packet.sort_unstable();
-        out.cycles.extend(packet.iter().map(|_| cycle));
-        out.order.extend(packet);
         cycle += 1;
     }
-    out
+    cycles.into_iter().flatten().collect()
 }
 
 /// Branches stand a cycle behind what is there late.

@@ -346,6 +346,27 @@ fn values<T: Counted>(
     out
 }
 
+/// The executions that are counted of what rarely executes, in each of the code around it.
+const RARELY: f64 = 0.125;
+
+/// The passes through the kernel and the iterations of what is left of the loop, of so many iterations: estimates, of which
+/// none is 0.
+fn executed<T: Counted + Arithmetic>(plan: &Plan<T>, rounds: f64) -> (f64, f64) {
+    let ahead = f64::from(plan.schedule.stages() - 1);
+    let copies = f64::from(plan.copies);
+    // Numbers of iterations leave each rest of a division by the copies alike.
+    let rest = match plan.whole {
+        true => 0.0,
+        false => (copies - 1.0) / 2.0,
+    };
+    let (passes, rest) = match rounds >= ahead + copies {
+        true => (((rounds - ahead - rest) / copies).max(1.0), rest),
+        false if plan.suffices => (1.0, rest),
+        false => (0.0, rounds),
+    };
+    (passes.max(RARELY), rest.max(RARELY))
+}
+
 /// Pipelines the loop of one block in its function. Blocks behind it get other numbers.
 ///
 /// # Errors
@@ -384,13 +405,21 @@ pub fn expand<T: Counted + Arithmetic>(
         plan.names
     );
     let Pieces {
-        guard,
-        prologue,
-        kernel,
-        epilogue,
+        mut guard,
+        mut prologue,
+        mut kernel,
+        mut epilogue,
         stages,
         ..
     } = expanded;
+    let once = function.blocks[entry as usize].weight;
+    let all = function.blocks[block as usize].weight;
+    let (passes, rest) = executed(&plan, if once > 0.0 { all / once } else { 0.0 });
+    for piece in [&mut guard, &mut prologue, &mut epilogue] {
+        piece.weight = once;
+    }
+    kernel.weight = once * passes;
+    function.blocks[block as usize].weight = once * rest;
     for (at, each) in function.blocks.iter_mut().enumerate() {
         let own = at as u32 == block;
         for operand in each
@@ -549,20 +578,13 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
 
     /// A block of operations by cycle, each with its stage; those of one cycle stand so that each read is in front of the
     /// write. Returns the stages in that order.
-    fn block_of(
-        &self,
-        mut rows: Vec<Row<T>>,
-        weight: f64,
-    ) -> Result<(Block<T>, Vec<u32>), Unexpandable> {
+    fn block_of(&self, mut rows: Vec<Row<T>>) -> Result<(Block<T>, Vec<u32>), Unexpandable> {
         rows.sort_by_key(|row| row.cycle);
         let single = |name: Name<T>| match name {
             Name::Virtual(found) if T::is_single(self.function.class(found)) => None,
             name => Some(name),
         };
-        let mut out = Block {
-            weight,
-            ..Block::default()
-        };
+        let mut out = Block::default();
         let mut stages = Vec::new();
         while let Some(&Row { cycle, .. }) = rows.first() {
             let end = rows.partition_point(|row| row.cycle == cycle);
@@ -606,7 +628,6 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         let (ii, stages) = (plan.schedule.ii, plan.schedule.stages());
         let ahead = i64::from(stages) - 1;
         let copies = i64::from(plan.copies);
-        let weight = self.function.blocks[self.block as usize].weight;
         let start = |number: usize| i64::from(plan.schedule.start[number]);
         let interval = i64::from(ii);
         let numbers = 0..plan.body.len();
@@ -633,9 +654,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         }
         let mut guard = Block {
             operations: test,
-            weight: weight / 8.0,
-            cycles: Vec::new(),
-            rounds: None,
+            ..Block::default()
         };
         // What the first iteration finds.
         for &(value, _) in self.values.iter().filter(|value| value.1) {
@@ -678,15 +697,15 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
                 }
             }
         }
-        let (mut prologue, _) = self.block_of(begun, weight / 8.0)?;
+        let (mut prologue, _) = self.block_of(begun)?;
         if whole {
             // What is in front of it may fill its cycles.
             prologue.cycles.clear();
         }
-        let (mut kernel, stages_of) = self.block_of(around, weight)?;
+        let (mut kernel, stages_of) = self.block_of(around)?;
         kernel.operations.push(T::loop_back(self.block + 2));
         kernel.cycles.push(plan.copies * ii - 1);
-        let (epilogue, _) = self.block_of(ended, weight / 8.0)?;
+        let (epilogue, _) = self.block_of(ended)?;
         let mut behind = epilogue;
         // The epilogue is no part of the schedule any more where it hands over.
         behind.cycles.clear();

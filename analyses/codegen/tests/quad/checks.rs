@@ -156,7 +156,9 @@ impl Planned {
         let limits = pipeline::Limits::default();
         let found = expand::expand(&mut function, self.header, &(), &limits).expect("a plan");
         let at = found.kernel as usize;
-        assert_eq!(function.blocks[at], self.right.kernel);
+        let (kernel, right) = (&function.blocks[at], &self.right.kernel);
+        assert_eq!(kernel.operations, right.operations);
+        assert_eq!(kernel.cycles, right.cycles);
         function.blocks[at] = pieces.kernel.clone();
         function.blocks[at + 1] = pieces.epilogue.clone();
         self.case.arguments.iter().all(|arguments| {

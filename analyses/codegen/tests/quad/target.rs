@@ -330,8 +330,11 @@ impl Packer for Demands {
         demand.iter().zip(most).all(|(it, most)| *it <= most)
     }
     fn res_mii(&self) -> u32 {
+        self.least_cycles(&mut (0..self.0.len() as u32))
+    }
+    fn least_cycles(&self, operations: &mut dyn Iterator<Item = u32>) -> u32 {
         let mut all = [0; 5];
-        (0..self.0.len() as u32).for_each(|it| self.add(&mut all, it));
+        operations.for_each(|it| self.add(&mut all, it));
         let most = [PACKET as u32, WORDS, ACCESSES, PRODUCTS, 1];
         all.iter()
             .zip(most)

@@ -193,7 +193,10 @@ impl Packer for Packing {
         self.rows.fits(demand)
     }
     fn res_mii(&self) -> u32 {
-        let all = Load::of(self.kinds.iter().copied());
+        self.least_cycles(&mut (0..self.kinds.len() as u32))
+    }
+    fn least_cycles(&self, operations: &mut dyn Iterator<Item = u32>) -> u32 {
+        let all = Load::of(operations.map(|it| self.kinds[it as usize]));
         let short = self.rows.shortages(&all);
         short.first().map_or(0, |first| first.cycles())
     }

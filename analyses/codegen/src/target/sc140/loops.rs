@@ -327,26 +327,42 @@ pub(super) fn measure(function: &Function, reports: &mut [LoopReport], sets: &Se
     debug_assert_eq!(blocks.next(), None, "each loop has a report");
 }
 
-/// Pipelines the loops that can be and for which a function still `fits`: the one before and the one with the loop's iterations
-/// overlapped are compared. Returns what became of each loop.
-pub(super) fn pipeline(
-    function: &mut Function,
-    sets: &Sets,
-    fits: &mut dyn FnMut(&Function, &Function) -> bool,
-) -> Vec<LoopReport> {
-    let mut out = Vec::new();
-    let mut left = counted(function);
-    while let Some(block) = left.pop() {
-        let plain = LoopReport::plain(function, block, None);
+/// A function whose loops are being pipelined, from the last one to the first.
+#[derive(Clone)]
+pub(super) struct Pipelining {
+    pub(super) function: Function,
+    /// The loops that were not looked at.
+    left: Vec<u32>,
+    /// Those of the others, from the last one to the first.
+    reports: Vec<LoopReport>,
+}
+
+impl Pipelining {
+    pub(super) fn new(function: Function) -> Pipelining {
+        Pipelining {
+            left: counted(&function),
+            function,
+            reports: Vec::new(),
+        }
+    }
+    /// Pipelines the next loop if it can be and the function still `fits`: the one before and the one with the loop's iterations
+    /// overlapped are compared. Returns what became of it; `None`: all were looked at.
+    pub(super) fn step(
+        &mut self,
+        sets: &Sets,
+        fits: &mut dyn FnMut(&Function, &Function) -> bool,
+    ) -> Option<&LoopReport> {
+        let block = self.left.pop()?;
+        let plain = LoopReport::plain(&self.function, block, None);
         let mut least = 1;
         let mut refused: Option<Unpipelined> = None;
         let mut found = None;
         for _ in 0..ATTEMPTS {
-            let mut tried = function.clone();
+            let mut tried = self.function.clone();
             let (reason, interval) = match expanded(&mut tried, block, least, sets) {
-                Ok(made) if fits(function, &tried) => {
+                Ok(made) if fits(&self.function, &tried) => {
                     found = Some(made);
-                    *function = tried;
+                    self.function = tried;
                     break;
                 }
                 Ok(LoopReport { interval, .. }) => (Unpipelined::Registers { interval }, interval),
@@ -363,17 +379,21 @@ pub(super) fn pipeline(
             refused = refused.or(Some(reason));
             least = interval + 1 + interval / LARGER;
         }
-        let report = match found {
+        self.reports.push(match found {
             Some(made) => LoopReport {
                 loc: plain.loc,
                 ..made
             },
             None => LoopReport { refused, ..plain },
-        };
-        out.push(report);
+        });
+        self.reports.last()
     }
-    out.reverse();
-    out
+    /// The function and what became of its loops, in the order of the loops. All were looked at.
+    pub(super) fn finished(mut self) -> (Function, Vec<LoopReport>) {
+        debug_assert!(self.left.is_empty(), "each loop has a report");
+        self.reports.reverse();
+        (self.function, self.reports)
+    }
 }
 
 /// Pipelines a loop, at no smaller interval than `least`.

@@ -384,40 +384,46 @@ impl Packing {
     /// The sum that is asked of each resource. Words are those without prefixes.
     #[must_use]
     pub fn demand(&self) -> [ResourceBound; 7] {
-        let count = |wanted: &dyn Fn(&Asked) -> bool| {
-            self.asked.iter().filter(|asked| wanted(asked)).count() as u32
-        };
-        let words: u32 = self.asked.iter().map(|asked| u32::from(asked.words)).sum();
+        self.demand_of(&mut self.asked.iter())
+    }
+
+    fn demand_of<'a>(
+        &'a self,
+        operations: &mut dyn Iterator<Item = &'a Asked>,
+    ) -> [ResourceBound; 7] {
+        let [
+            mut instructions,
+            mut words,
+            mut data,
+            mut address,
+            mut mask,
+            mut flows,
+            mut tests,
+        ] = [0; 7];
         let truth = number(Reg::TRUTH);
-        let tests = |asked: &Asked| {
+        for asked in operations {
+            words += u32::from(asked.words);
+            instructions += u32::from(asked.unit.is_some());
+            match asked.unit {
+                Some(Unit::Data) => data += 1,
+                Some(_) => address += 1,
+                None => {}
+            }
+            mask += u32::from(asked.unit == Some(Unit::Mask));
+            flows += u32::from(asked.flows);
             let mut keys = asked.counted.iter();
-            keys.any(|key| key.register == truth && key.counts == Counts::Writes)
-        };
+            let is_test = keys.any(|key| key.register == truth && key.counts == Counts::Writes);
+            tests += u32::from(is_test);
+        }
         let capacity = &self.capacity;
         let all = [
-            (
-                Resource::Instructions,
-                count(&|asked| asked.unit.is_some()),
-                capacity.instructions,
-            ),
+            (Resource::Instructions, instructions, capacity.instructions),
             (Resource::Words, words, capacity.words),
-            (
-                Resource::DataUnits,
-                count(&|asked| asked.unit == Some(Unit::Data)),
-                capacity.data,
-            ),
-            (
-                Resource::AddressUnits,
-                count(&|asked| asked.unit.is_some_and(|unit| unit != Unit::Data)),
-                capacity.address,
-            ),
-            (
-                Resource::MaskUnit,
-                count(&|asked| asked.unit == Some(Unit::Mask)),
-                capacity.mask,
-            ),
-            (Resource::Flow, count(&|asked| asked.flows), 1),
-            (Resource::Truth, count(&tests), 1),
+            (Resource::DataUnits, data, capacity.data),
+            (Resource::AddressUnits, address, capacity.address),
+            (Resource::MaskUnit, mask, capacity.mask),
+            (Resource::Flow, flows, 1),
+            (Resource::Truth, tests, 1),
         ];
         all.map(|(resource, wanted, limit)| ResourceBound {
             resource,
@@ -459,9 +465,13 @@ impl Packer for Packing {
     fn fits(&self, demand: &Load) -> bool {
         demand.fits(&self.capacity)
     }
+    fn least_cycles(&self, operations: &mut dyn Iterator<Item = u32>) -> u32 {
+        let bounds = self.demand_of(&mut operations.map(|it| &self.asked[it as usize]));
+        let sets = bounds.iter().map(ResourceBound::sets);
+        sets.max().unwrap_or(0)
+    }
     fn res_mii(&self) -> u32 {
-        let bounds = self.bounds();
-        bounds.iter().map(|(_, sets)| *sets).max().unwrap_or(0)
+        self.least_cycles(&mut (0..self.asked.len() as u32))
     }
     fn scarcity(&self) -> Vec<u32> {
         let share = |limit: u32| 1000 / limit.max(1);

@@ -318,6 +318,11 @@ fn name(function: &mut Function, allocation: &Allocation) {
     }
 }
 
+/// Returns true for a copy between registers of one file.
+pub(super) fn is_copy(operation: &Operation) -> bool {
+    matches!(operation.mnemonic.opcode, Opcode::Tfr | Opcode::Tfra)
+}
+
 /// Takes copies of a register to itself away where nothing is decided.
 fn without_copies(function: &mut Function) {
     let open = function
@@ -325,10 +330,9 @@ fn without_copies(function: &mut Function) {
         .iter_mut()
         .filter(|block| block.cycles.is_empty());
     for block in open {
-        block.operations.retain(|operation| {
-            let copies = matches!(operation.mnemonic.opcode, Opcode::Tfr | Opcode::Tfra);
-            !(copies && operation.targets == operation.sources)
-        });
+        block
+            .operations
+            .retain(|operation| !(is_copy(operation) && operation.targets == operation.sources));
     }
 }
 

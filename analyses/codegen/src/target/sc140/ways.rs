@@ -8,16 +8,19 @@
 use super::code::Function;
 use super::emit::{LoopReport, Options, Placer, Unpipelined, Unplaced};
 use super::frame::{DISPLACEMENT, Frame};
+use super::loops::Pipelining;
 use super::machine::Limits;
-use super::placed::{self, Placed, cycles};
+use super::placed::{self, Placed, cycles, is_copy};
 use super::{bounds, counted, loops, select};
 use crate::allocate::{self, Decided, Order};
 use crate::machine::sets::Sets;
-use crate::mir::straight;
+use crate::mir::packer::Packer as _;
+use crate::mir::{Scheduled as _, straight};
 use crate::predicate::flag;
 use crate::refusal::{Refusal, Refused};
 use crate::unroll::{Machine, Unrolled, unroll};
 use ir::{Module, Type};
+use isa::sc140::Sc140;
 use smol_str::SmolStr;
 
 /// The accesses to several elements. Objects of the file and of the frame that hold a quad of numbers are aligned for it.
@@ -51,9 +54,15 @@ pub(super) fn shortest(
     (sets, options): (&Sets, &Options),
     placer: &mut Placer<'_>,
 ) -> Result<(Selected, Placed), Vec<Refused>> {
-    let ways = |source: &ir::Function, unrolled: &Unrolled| {
+    // None where none can be shorter than what was found.
+    let ways = |source: &ir::Function, unrolled: &Unrolled, found: &[(Selected, Placed)]| {
         let made = Selected::new(module, named, source.clone(), unrolled, (sets, options))?;
-        Ok::<_, Vec<Refused>>(made.overlapped(sets, options))
+        let least = made.least(sets);
+        let longer = found.iter().any(|found| length(found) <= least);
+        Ok::<_, Vec<Refused>>(match longer {
+            true => Vec::new(),
+            false => made.overlapped(sets, options),
+        })
     };
     let mut place = |made: Selected| -> Result<(Selected, Placed), Refusal> {
         let given = placer(&Unplaced {
@@ -86,7 +95,7 @@ pub(super) fn shortest(
         if unrolled.is_plain() {
             break unrolled.plain();
         }
-        let made = ways(&wide, &unrolled)?;
+        let made = ways(&wide, &unrolled, &found)?;
         let large = made.iter().any(|made| placed::is_large(&made.function));
         found.extend(made.into_iter().filter_map(|made| place(made).ok()));
         if elements == 1 || large && !found.is_empty() {
@@ -95,13 +104,12 @@ pub(super) fn shortest(
         elements /= 2;
     };
     let mut reason = None;
-    for made in ways(&source, &plain)? {
+    for made in ways(&source, &plain, &found)? {
         match place(made) {
             Ok(placed) => found.push(placed),
             Err(refusal) => reason = Some(refusal),
         }
     }
-    let length = |(_, placed): &(Selected, Placed)| cycles(&placed.function, &placed.allocation);
     let best = found
         .into_iter()
         .reduce(|best, other| match length(&other) < length(&best) {
@@ -115,7 +123,30 @@ pub(super) fn shortest(
     })
 }
 
+/// The cycles of a way by the weights of blocks.
+fn length((_, placed): &(Selected, Placed)) -> f64 {
+    cycles(&placed.function, &placed.allocation)
+}
+
 impl Selected {
+    /// The cycles that its operations and recurrences ask for at least, by the weights of blocks. Copies may go.
+    fn least(&self, sets: &Sets) -> f64 {
+        let blocks = (0..).zip(&self.function.blocks);
+        let cycles = blocks.map(|(at, block)| {
+            let packer = Sc140::packer(sets, &block.operations);
+            let operations = (0..).zip(&block.operations);
+            let mut operations = operations
+                .filter(|(_, operation)| !is_copy(operation))
+                .map(|(at, _)| at);
+            let units = packer.least_cycles(&mut operations);
+            let own = self.examined.iter().find(|own| own.header == at);
+            let bounds = own.and_then(|own| own.report.bounds.as_ref());
+            let recurrence = bounds.map_or(0, |bounds| bounds.rec_mii);
+            f64::from(units.max(recurrence)) * block.weight
+        });
+        cycles.sum()
+    }
+
     fn new(
         module: &Module,
         named: (usize, &[SmolStr]),
@@ -162,20 +193,37 @@ impl Selected {
         }
         let mut ways = Vec::new();
         // Without a value more in memory; and with some more around the loops.
-        let mut made = self.clone();
+        let mut careful = Pipelining::new(self.function.clone());
+        let mut eager = None;
         let mut known = None;
-        made.reports = loops::pipeline(&mut made.function, sets, &mut |before, now| {
-            let before = *known.get_or_insert_with(|| lacking(before));
-            lacking(now).is_some_and(|now| Some(now) <= before)
-        });
-        let short =
-            |report: &LoopReport| matches!(report.refused, Some(Unpipelined::Registers { .. }));
-        if made.reports.iter().any(short) {
-            let mut eager = self;
-            eager.reports = loops::pipeline(&mut eager.function, sets, &mut |_, now| {
+        loop {
+            let before = eager.is_none().then(|| careful.clone());
+            let report = careful.step(sets, &mut |before, now| {
+                let before = *known.get_or_insert_with(|| lacking(before));
+                lacking(now).is_some_and(|now| Some(now) <= before)
+            });
+            let Some(report) = report else { break };
+            // Up to here both are the same.
+            if matches!(report.refused, Some(Unpipelined::Registers { .. })) {
+                eager = eager.or(before);
+            }
+        }
+        let with = |of: Pipelining| {
+            let (function, reports) = of.finished();
+            Selected {
+                function,
+                reports,
+                ..self.clone()
+            }
+        };
+        let made = with(careful);
+        if let Some(mut eager) = eager {
+            let mut fits = |_: &Function, now: &Function| {
                 let now = cleaned(now);
                 Decided::one_by_one(&now, sets, &limits, Order::LeastUsed).is_some()
-            });
+            };
+            while eager.step(sets, &mut fits).is_some() {}
+            let eager = with(eager);
             if eager.pipelined() > made.pipelined() {
                 ways.push(finished(&eager));
             }
