@@ -125,24 +125,27 @@ fn members_variables_builtins_and_semantics_are_offered() {
     assert_eq!(members, ["colour", "reach"]);
     let all = client.request("textDocument/completion", at(10, 13));
     let all = all.as_array().cloned().unwrap_or_default();
-    let it = |label: &str| {
+    let offered = |label: &str| {
         let found = all.iter().find(|it| it["label"] == label);
         found
             .cloned()
             .unwrap_or_else(|| panic!("{label} is offered"))
     };
-    assert_eq!(it("at")["documentation"], "affine 2*tid.x + 128*ctaid.x");
+    assert_eq!(
+        offered("at")["documentation"],
+        "affine 2*tid.x + 128*ctaid.x"
+    );
     assert!(
-        it("WaveActiveSum")["documentation"]
+        offered("WaveActiveSum")["documentation"]
             .to_string()
             .contains("uniform in the wave")
     );
     assert!(
-        it("pow")["documentation"]
+        offered("pow")["documentation"]
             .to_string()
             .contains("(estimate, sm_80)")
     );
-    assert_eq!(it("faded")["kind"], 3);
+    assert_eq!(offered("faded")["kind"], 3);
     assert!(all.iter().all(|it| it["label"] != "SV_GroupIndex"));
     // In a comment nothing is.
     assert!(labels(&client.request("textDocument/completion", at(6, 30))).is_empty());
@@ -279,13 +282,13 @@ fn findings_stand_among_the_problems_with_a_page() {
             all.is_some_and(|all| !all.is_empty())
         });
         let diagnostics = told["diagnostics"].as_array().cloned().unwrap_or_default();
-        let it = |code: &str| {
+        let told_as = |code: &str| {
             let found = diagnostics
                 .iter()
                 .find(|diagnostic| diagnostic["code"] == code);
             found.cloned().unwrap_or_else(|| panic!("{code}: {told}"))
         };
-        let access = it("uncoalesced-access");
+        let access = told_as("uncoalesced-access");
         assert_eq!(access["severity"], 2, "a proved waste: {access}");
         let place = |at: &Value| at["character"].as_u64().expect("a number") as usize;
         let range = &access["range"];
@@ -293,7 +296,7 @@ fn findings_stand_among_the_problems_with_a_page() {
         let covered = &line[place(&range["start"])..place(&range["end"])];
         assert_eq!(covered, "p[threadIdx.x * 8]");
         // An estimate is information: hints are not listed.
-        assert_eq!(it("divergent-loop")["severity"], 3);
+        assert_eq!(told_as("divergent-loop")["severity"], 3);
         let page = access["codeDescription"]["href"].as_str().unwrap_or("");
         assert!(
             page.starts_with(scheme) && page.ends_with("uncoalesced-access.md"),

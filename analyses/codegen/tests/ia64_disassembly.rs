@@ -64,7 +64,7 @@ fn written(text: &str) -> (Vec<Written>, BTreeMap<String, u32>) {
             StatementKind::Label(name) if !data => {
                 labels.insert(name.to_string(), bundle);
             }
-            StatementKind::Directive(found) => match found.name.as_str() {
+            StatementKind::Directive(directive) => match directive.name.as_str() {
                 ".text" => data = false,
                 ".section" | ".data" | ".bss" => data = true,
                 // The rest of a pair of bundles is filled up in front of a function.

@@ -26,7 +26,7 @@ const MACHINES: [&str; 2] = ["itanium", "itanium2"];
 
 /// The code of a loop's function: loops as they are (`None`), or pipelined wherever that is possible, by the best method or a given
 /// one.
-fn emitted(item: &loops::Loop, machine: &str, pipelined: Option<Option<Method>>) -> Emitted {
+fn emitted(looped: &loops::Loop, machine: &str, pipelined: Option<Option<Method>>) -> Emitted {
     let table = machine::named(machine).expect("a table");
     let options = Options {
         pipeline: pipelined.map(|method| pipeline::Options {
@@ -37,9 +37,9 @@ fn emitted(item: &loops::Loop, machine: &str, pipelined: Option<Option<Method>>)
         ..Options::default()
     };
     emit(
-        &item.module,
+        &looped.module,
         table.epic().expect("explicit groups"),
         &options,
     )
-    .unwrap_or_else(|reasons| panic!("{}: {reasons:?}", item.name))
+    .unwrap_or_else(|reasons| panic!("{}: {reasons:?}", looped.name))
 }

@@ -37,7 +37,7 @@ use rand::{Rng, SeedableRng};
 use simulate::ia64::SimulatedClock;
 use std::sync::Arc;
 
-fn code(item: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> String {
+fn code(looped: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> String {
     let table = table(machine);
     let options = Options {
         pipeline: pipelined.then(pipeline::Options::default),
@@ -45,8 +45,8 @@ fn code(item: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> St
         ..Options::default()
     };
     let epic = table.epic().expect("explicit groups");
-    let emitted = emit(&item.module, epic, &options);
-    let emitted = emitted.unwrap_or_else(|reasons| panic!("{}: {reasons:?}", item.name));
+    let emitted = emit(&looped.module, epic, &options);
+    let emitted = emitted.unwrap_or_else(|reasons| panic!("{}: {reasons:?}", looped.name));
     emitted.text
 }
 
@@ -70,10 +70,10 @@ fn table(name: &str) -> Arc<Table> {
     )
 }
 
-fn is_floating(item: &loops::Loop) -> bool {
+fn is_floating(looped: &loops::Loop) -> bool {
     ["double", "float"]
         .iter()
-        .any(|word| item.text.contains(word))
+        .any(|word| looped.text.contains(word))
 }
 
 #[derive(Clone, Copy, Default, Debug)]

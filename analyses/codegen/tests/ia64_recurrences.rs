@@ -42,8 +42,8 @@ fn generate(seed: u64) -> Generated {
         .collect();
     let mut body = String::new();
     for _ in 0..random.random_range(count..=2 * count + 2) {
-        let mut found = || random.random_range(0..count);
-        let (to, a, b) = (found(), found(), found());
+        let mut any = || random.random_range(0..count);
+        let (to, a, b) = (any(), any(), any());
         let longest = |a: &Ways, b: &Ways| -> Ways {
             let both = a.iter().zip(b);
             both.map(|(a, b)| a.max(b).map(|way| way + 1)).collect()

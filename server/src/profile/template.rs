@@ -107,14 +107,14 @@ fn values(out: &mut String, kernel: &Function, names: &Names, ranges: &mut Range
 
 /// A count of elements is the usual meaning of an integer.
 fn numbers(float: bool, count: usize) -> String {
-    let found = if float {
+    let value = if float {
         "0.5".to_owned()
     } else {
         COUNT.to_string()
     };
     match count {
-        1 => found,
-        _ => format!("[{}]", vec![found; count].join(", ")),
+        1 => value,
+        _ => format!("[{}]", vec![value; count].join(", ")),
     }
 }
 

@@ -69,7 +69,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             return;
         };
         let mut offered: Vec<(f64, Action)> = Vec::new();
-        let mut it = |id: &str, settings: Settings| {
+        let mut add = |id: &str, settings: Settings| {
             let tried = attempt(db, item, source, function, &candidate, settings);
             let ieee = tried == Err(Refusal::Ieee);
             let gain = tried.as_ref().ok().and_then(rank);
@@ -78,12 +78,12 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             ieee
         };
         let mut offer = |ids: [&str; 2], settings: Settings| {
-            if it(ids[0], settings) {
+            if add(ids[0], settings) {
                 let permitted = Settings {
                     absorb: true,
                     ..settings
                 };
-                it(ids[1], permitted);
+                add(ids[1], permitted);
             }
         };
         let each_lane = Settings {

@@ -306,7 +306,7 @@ fn a_write_under_a_predicate_needs_the_old_value_unless_that_is_read_under_it_al
     let [a, b, c, p] = [0, 1, 2, 3].map(Virtual);
     let files = [File::General, File::General, File::General, File::Predicate];
     let compare = [Operand::from(p), Reg::P0.into()];
-    let found = |read: Operation| {
+    let made_with = |read: Operation| {
         let mut operations = vec![
             of(op!("cmp.eq"), compare.clone(), [Reg::R0.into(), a.into()]),
             of(op!("mov"), [c.into()], [b.into()]),
@@ -318,7 +318,7 @@ fn a_write_under_a_predicate_needs_the_old_value_unless_that_is_read_under_it_al
     };
     let add = of(op!("add"), [c.into()], [a.into(), b.into()]);
     for (read, fault) in [(add.clone(), true), (under(p, add), false)] {
-        let mut made = found(read);
+        let mut made = made_with(read);
         // The old value is read by the compare, and then it is gone.
         let register = *made.place(a);
         let write = of(op!("adds"), [register.into()], [1.into(), Reg::R0.into()]);

@@ -217,10 +217,10 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         }
     }
     let rename = |operand: &mut Operand<T>| {
-        if let Operand::Register(Name::Virtual(found)) | Operand::Address(Name::Virtual(found)) =
-            operand
+        if let Operand::Register(Name::Virtual(register))
+        | Operand::Address(Name::Virtual(register)) = operand
         {
-            *found = Virtual(graph.root(*found));
+            *register = Virtual(graph.root(*register));
         }
     };
     for block in &mut function.blocks {

@@ -82,8 +82,8 @@ impl<T: Target> Allocation<T> {
             let predicate = operation.predicate.map(Name::Virtual);
             for name in named.chain(predicate) {
                 let register = match name {
-                    Name::Virtual(found) => self.register(found),
-                    Name::Fixed(found) => found,
+                    Name::Virtual(register) => self.register(register),
+                    Name::Fixed(register) => register,
                 };
                 if T::class(register) == class {
                     out.push(register);

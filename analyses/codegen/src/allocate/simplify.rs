@@ -69,9 +69,9 @@ pub(crate) fn dead<T: Target>(function: &mut Function<T>) {
             .iter_mut()
             .flat_map(|operation| &mut operation.targets)
         {
-            if let Operand::Register(Name::Virtual(found)) = *target
-                && !used[found.0 as usize]
-                && let Some(unread) = T::unread(function.registers[found.0 as usize])
+            if let Operand::Register(Name::Virtual(register)) = *target
+                && !used[register.0 as usize]
+                && let Some(unread) = T::unread(function.registers[register.0 as usize])
             {
                 *target = Operand::fixed(unread);
             }

@@ -171,9 +171,9 @@ fn pointers_that_a_store_and_an_access_start_from_get_restrict() {
             .replace("to[]", "to[restrict]")
             .replace("char *from)", "char *restrict from)"))
     );
-    let found = "void f(int n, int *a, int *k) { for (int i = 0; i < n; i++) a[k[i]] = a[i]; }";
+    let source = "void f(int n, int *a, int *k) { for (int i = 0; i < n; i++) a[k[i]] = a[i]; }";
     assert_eq!(
-        promised(found, "a[k[i]]", "a[i]"),
+        promised(source, "a[k[i]]", "a[i]"),
         Err(Refusal::SamePointer("a".into()))
     );
     let called =

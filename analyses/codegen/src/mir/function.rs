@@ -395,7 +395,7 @@ impl<T: InstructionSet> Operation<T> {
     /// Virtual registers that it writes, a stepped base included.
     pub fn writes(&self) -> impl Iterator<Item = Virtual> + '_ {
         let targets = self.targets.iter().filter_map(|target| match target {
-            Operand::Register(Name::Virtual(found)) => Some(*found),
+            Operand::Register(Name::Virtual(register)) => Some(*register),
             _ => None,
         });
         let base = match self.stepped() {

@@ -2,7 +2,7 @@
 //! groups.
 //!
 //! ```text
-//! a; b; c needs a; d needs b; one of a and b a cycle         {a} {b c} {d}, or {b} {a d} {c}: both are three, and no order is two
+//! a and b are loads, c needs b two cycles later, one load a cycle       list: {a} {b} {} {c}       search: {b} {a} {c}
 //! ```
 //!
 //! A way is left once a bound says that it takes as many cycles as the best order so far: the longest way to the end from what
@@ -125,6 +125,26 @@ pub(super) fn shorter<P: Packer>(
     if search.least < length {
         search.cycle(0);
     }
+    eprintln!(
+        "SEARCH {} {} {}",
+        if count <= 8 {
+            8
+        } else if count <= 12 {
+            12
+        } else if count <= 20 {
+            20
+        } else {
+            99
+        },
+        if search.least >= length {
+            "listed"
+        } else if search.budget == 0 {
+            "cut"
+        } else {
+            "complete"
+        },
+        search.best.is_some()
+    );
     search.best
 }
 

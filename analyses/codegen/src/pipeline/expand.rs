@@ -94,6 +94,27 @@ pub struct Plan<T: Counted> {
     pub leaves: FxHashSet<Virtual>,
 }
 
+impl<T: Counted> Plan<T> {
+    /// The passes through the kernel and the iterations of what is left of the loop, of so many iterations: estimates, of which
+    /// none is 0.
+    #[must_use]
+    pub fn executed(&self, rounds: f64) -> (f64, f64) {
+        let ahead = f64::from(self.schedule.stages() - 1);
+        let copies = f64::from(self.copies);
+        // Numbers of iterations leave each rest of a division by the copies alike.
+        let rest = match self.whole {
+            true => 0.0,
+            false => (copies - 1.0) / 2.0,
+        };
+        let (passes, rest) = match rounds >= ahead + copies {
+            true => (((rounds - ahead - rest) / copies).max(1.0), rest),
+            false if self.suffices => (1.0, rest),
+            false => (0.0, rounds),
+        };
+        (passes.max(RARELY), rest.max(RARELY))
+    }
+}
+
 /// Returns true if the rounds of a loop, whatever they are, suffice for one pass through the kernel and come to whole passes.
 fn fills(rounds: Option<Rounds>, stages: u32, copies: u32) -> bool {
     let (copies, ahead) = (u64::from(copies), u64::from(stages) - 1);
@@ -109,7 +130,7 @@ fn fills(rounds: Option<Rounds>, stages: u32, copies: u32) -> bool {
 
 fn registers<T: Counted>(name: Name<T>) -> Option<Virtual> {
     match name {
-        Name::Virtual(found) => Some(found),
+        Name::Virtual(register) => Some(register),
         Name::Fixed(_) => None,
     }
 }
@@ -262,11 +283,13 @@ fn graph_of<T: Counted>(
     let locate = |name: Name<T>| -> Locations {
         match name {
             // A class of one register is one location.
-            Name::Virtual(found) if T::is_single(function.class(found)) => {
+            Name::Virtual(register) if T::is_single(function.class(register)) => {
                 smallvec![virtuals + T::UNITS as u32]
             }
-            Name::Virtual(found) => smallvec![found.0],
-            Name::Fixed(found) => T::units(found).map(|unit| virtuals + unit as u32).collect(),
+            Name::Virtual(register) => smallvec![register.0],
+            Name::Fixed(register) => T::units(register)
+                .map(|unit| virtuals + unit as u32)
+                .collect(),
         }
     };
     let renames = |location: u32| renamed.contains(&Virtual(location));
@@ -302,10 +325,10 @@ fn apart_by_write<T: Counted>(
     let mut out = operations.to_vec();
     let targets = out.iter_mut().flat_map(|it| &mut it.targets);
     for target in targets {
-        if let Operand::Register(Name::Virtual(found)) = target
-            && renamed.contains(found)
+        if let Operand::Register(Name::Virtual(register)) = target
+            && renamed.contains(register)
         {
-            *found = Virtual(next);
+            *register = Virtual(next);
             next += 1;
         }
     }
@@ -348,24 +371,6 @@ fn values<T: Counted>(
 
 /// The executions that are counted of what rarely executes, in each of the code around it.
 const RARELY: f64 = 0.125;
-
-/// The passes through the kernel and the iterations of what is left of the loop, of so many iterations: estimates, of which
-/// none is 0.
-fn executed<T: Counted + Arithmetic>(plan: &Plan<T>, rounds: f64) -> (f64, f64) {
-    let ahead = f64::from(plan.schedule.stages() - 1);
-    let copies = f64::from(plan.copies);
-    // Numbers of iterations leave each rest of a division by the copies alike.
-    let rest = match plan.whole {
-        true => 0.0,
-        false => (copies - 1.0) / 2.0,
-    };
-    let (passes, rest) = match rounds >= ahead + copies {
-        true => (((rounds - ahead - rest) / copies).max(1.0), rest),
-        false if plan.suffices => (1.0, rest),
-        false => (0.0, rounds),
-    };
-    (passes.max(RARELY), rest.max(RARELY))
-}
 
 /// Pipelines the loop of one block in its function. Blocks behind it get other numbers.
 ///
@@ -414,7 +419,8 @@ pub fn expand<T: Counted + Arithmetic>(
     } = expanded;
     let once = function.blocks[entry as usize].weight;
     let all = function.blocks[block as usize].weight;
-    let (passes, rest) = executed(&plan, if once > 0.0 { all / once } else { 0.0 });
+    let rounds = if once > 0.0 { all / once } else { 0.0 };
+    let (passes, rest) = plan.executed(rounds);
     for piece in [&mut guard, &mut prologue, &mut epilogue] {
         piece.weight = once;
     }
@@ -561,16 +567,18 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         }
         for operand in &mut operation.targets {
             match operand {
-                Operand::Register(Name::Virtual(found)) => *found = self.name(*found, iteration),
+                Operand::Register(Name::Virtual(register)) => {
+                    *register = self.name(*register, iteration)
+                }
                 Operand::Address(Name::Virtual(register)) => *register = read(*register),
                 _ => {}
             }
         }
         for operand in &mut operation.sources {
-            if let Operand::Register(Name::Virtual(found))
-            | Operand::Address(Name::Virtual(found)) = operand
+            if let Operand::Register(Name::Virtual(register))
+            | Operand::Address(Name::Virtual(register)) = operand
             {
-                *found = read(*found);
+                *register = read(*register);
             }
         }
         operation
@@ -581,7 +589,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
     fn block_of(&self, mut rows: Vec<Row<T>>) -> Result<(Block<T>, Vec<u32>), Unexpandable> {
         rows.sort_by_key(|row| row.cycle);
         let single = |name: Name<T>| match name {
-            Name::Virtual(found) if T::is_single(self.function.class(found)) => None,
+            Name::Virtual(register) if T::is_single(self.function.class(register)) => None,
             name => Some(name),
         };
         let mut out = Block::default();

@@ -13,7 +13,12 @@ use simulate::ia64::Limits;
 /// Elements.
 const MOST: u64 = 50;
 
-fn emitted(item: &loops::Loop, machine: &str, epilogue: Epilogue, unroll: Option<u32>) -> Emitted {
+fn emitted(
+    looped: &loops::Loop,
+    machine: &str,
+    epilogue: Epilogue,
+    unroll: Option<u32>,
+) -> Emitted {
     let table = machine::named(machine).expect("a table");
     let options = Options {
         pipeline: Some(pipeline::Options {
@@ -25,7 +30,7 @@ fn emitted(item: &loops::Loop, machine: &str, epilogue: Epilogue, unroll: Option
         ..Options::default()
     };
     let epic = table.epic().expect("explicit groups");
-    emit(&item.module, epic, &options).unwrap_or_else(|why| panic!("{}: {why:?}", item.name))
+    emit(&looped.module, epic, &options).unwrap_or_else(|why| panic!("{}: {why:?}", looped.name))
 }
 
 #[test]

@@ -65,13 +65,13 @@ fn loops_compute_the_same() {
 
 /// Cycles that a round of the pipelined loop takes, for functions that are one loop: so much more for 1,200 elements
 /// more, which whole numbers of up to four iterations take.
-pub(crate) fn round(item: &loops::Loop, machine: &str, code: &Emitted) -> Option<f64> {
+pub(crate) fn round(looped: &loops::Loop, machine: &str, code: &Emitted) -> Option<f64> {
     let [report] = &code.functions[0].loops[..] else {
         return None;
     };
-    if !item.is_single() || !report.pipelined {
+    if !looped.is_single() || !report.pipelined {
         return None;
     }
-    let cycles = |n: u64| item.cycles(machine, &code.text, n) as f64;
-    Some((cycles(2200) - cycles(1000)) * item.step as f64 / 1200.0)
+    let cycles = |n: u64| looped.cycles(machine, &code.text, n) as f64;
+    Some((cycles(2200) - cycles(1000)) * looped.step as f64 / 1200.0)
 }

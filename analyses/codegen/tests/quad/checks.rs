@@ -27,7 +27,7 @@ fn of(opcode: Opcode, targets: &[Operand], sources: &[Operand]) -> Operation {
 
 fn locate(name: Name) -> Locations {
     match name {
-        Name::Fixed(found) => Quad::units(found).map(|unit| unit as u32).collect(),
+        Name::Fixed(register) => Quad::units(register).map(|unit| unit as u32).collect(),
         Name::Virtual(_) => Locations::new(),
     }
 }
@@ -244,6 +244,29 @@ fn needed(function: &Function, pieces: &Pieces<Quad>) -> Vec<bool> {
         live.extend(operation.reads());
     }
     out
+}
+
+/// The iterations of all pieces are those of the loop, by their weights.
+#[test]
+fn pieces_are_weighed_by_their_executions() {
+    let planned = planned();
+    assert!(planned.len() > 50, "{}", planned.len());
+    for Planned { case, header, .. } in planned {
+        let mut function = case.function;
+        for (at, block) in (0..).zip(&mut function.blocks) {
+            block.weight = if at == header { 120.0 } else { 3.0 };
+        }
+        let limits = pipeline::Limits::default();
+        let found = expand::expand(&mut function, header, &(), &limits).expect("a plan");
+        let weight = |block: u32| function.blocks[block as usize].weight;
+        assert_eq!(weight(found.kernel - 1), 3.0, "the prologue");
+        assert_eq!(weight(found.kernel + 1), 3.0, "the epilogue");
+        let ahead = 3.0 * f64::from(found.stages - 1);
+        let around = weight(found.kernel) * f64::from(found.copies);
+        let rest = found.rest.map_or(0.0, weight);
+        let all = ahead + around + rest;
+        assert!((all - 120.0).abs() < 0.01, "{all} of 120 iterations");
+    }
 }
 
 #[test]

@@ -26,8 +26,8 @@ const NONE: Limits = Limits { data: 0, pairs: 0 };
 fn locate(allocation: &Allocation) -> impl Fn(Name) -> Locations + '_ {
     |name| {
         let register = match name {
-            Name::Virtual(found) => allocation.register(found),
-            Name::Fixed(found) => found,
+            Name::Virtual(register) => allocation.register(register),
+            Name::Fixed(register) => register,
         };
         Quad::units(register).map(|unit| unit as u32).collect()
     }

@@ -5,15 +5,15 @@ use std::fmt::Write;
 
 fn name(name: Name) -> String {
     match name {
-        Name::Virtual(found) => format!("v{}", found.0),
-        Name::Fixed(found) => found.to_string(),
+        Name::Virtual(register) => format!("v{}", register.0),
+        Name::Fixed(register) => register.to_string(),
     }
 }
 
 fn operand(operand: &Operand) -> String {
     match operand {
-        Operand::Register(found) => name(*found),
-        Operand::Address(found) => format!("[{}]", name(*found)),
+        Operand::Register(register) => name(*register),
+        Operand::Address(register) => format!("[{}]", name(*register)),
         Operand::Number(number) => number.to_string(),
         Operand::Symbol(symbol) => symbol.to_string(),
         Operand::Block(block) => format!("b{block}"),

@@ -217,8 +217,8 @@ impl Target for Quad {
         register: &dyn Fn(Virtual) -> Register,
     ) -> Vec<Definition<Quad>> {
         let place = |name: Name| match name {
-            Name::Virtual(found) => register(found),
-            Name::Fixed(found) => found,
+            Name::Virtual(name) => register(name),
+            Name::Fixed(register) => register,
         };
         let targets = operation.targets.iter().filter_map(|target| match target {
             Operand::Register(name) => Some(*name),

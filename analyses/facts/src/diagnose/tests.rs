@@ -121,9 +121,9 @@ fn strides_and_banks() {
 fn an_atomic_by_all_lanes_and_by_one() {
     let all = "atom.global.add.u32 %r3, [%rd1], %r2;\nst.global.u32 [%rd1+4], %r3;";
     assert!(found(&kernel("", all)).contains(&(Code::AtomicSameAddress, Tier::Hint)));
-    let it = "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra DONE;\natom.global.add.u32 %r3, [%rd1], %r2;\nst.global.u32 [%rd1+4], %r3;\nDONE:";
+    let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra DONE;\natom.global.add.u32 %r3, [%rd1], %r2;\nst.global.u32 [%rd1+4], %r3;\nDONE:";
     assert!(
-        !found(&kernel("", it))
+        !found(&kernel("", body))
             .iter()
             .any(|(c, _)| *c == Code::AtomicSameAddress)
     );

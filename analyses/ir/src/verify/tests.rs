@@ -16,14 +16,14 @@ fn diamond() -> Function {
     let sum = b.block_param(join, Type::I32);
     b.branch(test, then, otherwise, BranchKind::If);
     b.switch_to(then);
-    let found = b.binary(BinaryOp::Add, Wrap::MAY, n, zero);
+    let added = b.binary(BinaryOp::Add, Wrap::MAY, n, zero);
     let edge = |value| {
         Terminator::Jump(Edge {
             block: join,
             args: smallvec![value],
         })
     };
-    b.terminate(edge(found), BranchKind::Implied);
+    b.terminate(edge(added), BranchKind::Implied);
     b.switch_to(otherwise);
     let two = b.binary(BinaryOp::Mul, Wrap::MAY, n, n);
     b.terminate(edge(two), BranchKind::Implied);

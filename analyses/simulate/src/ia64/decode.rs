@@ -158,7 +158,7 @@ fn integer(w: &Words<'_>) -> Option<Op> {
             b: w.src(1)?,
         })
     };
-    let found = |op: One| {
+    let unary = |op: One| {
         Some(Op::One {
             op,
             to: w.to()?,
@@ -204,16 +204,16 @@ fn integer(w: &Words<'_>) -> Option<Op> {
             b: w.gr(1)?,
             pointer: true,
         }),
-        "sxt1" => found(One::SignExtend(8)),
-        "sxt2" => found(One::SignExtend(16)),
-        "sxt4" => found(One::SignExtend(32)),
-        "zxt1" => found(One::ZeroExtend(8)),
-        "zxt2" => found(One::ZeroExtend(16)),
-        "zxt4" => found(One::ZeroExtend(32)),
-        "czx1" => found(One::ZeroIndex(1, w.has("l"))),
-        "czx2" => found(One::ZeroIndex(2, w.has("l"))),
-        "popcnt" => found(One::Population),
-        "clz" => found(One::LeadingZeros),
+        "sxt1" => unary(One::SignExtend(8)),
+        "sxt2" => unary(One::SignExtend(16)),
+        "sxt4" => unary(One::SignExtend(32)),
+        "zxt1" => unary(One::ZeroExtend(8)),
+        "zxt2" => unary(One::ZeroExtend(16)),
+        "zxt4" => unary(One::ZeroExtend(32)),
+        "czx1" => unary(One::ZeroIndex(1, w.has("l"))),
+        "czx2" => unary(One::ZeroIndex(2, w.has("l"))),
+        "popcnt" => unary(One::Population),
+        "clz" => unary(One::LeadingZeros),
         "shl" => shift(Shift::Left),
         "shr" if w.has("u") => shift(Shift::RightUnsigned),
         "shr" => shift(Shift::Right),

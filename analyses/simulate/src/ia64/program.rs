@@ -253,7 +253,9 @@ impl Builder<'_> {
             }
             StatementKind::Close if text => self.items.push(Item::Close(statement.span)),
             StatementKind::Stop if text => self.items.push(Item::Stop),
-            StatementKind::Instruction(found) => self.instruction(at, statement.span, found),
+            StatementKind::Instruction(instruction) => {
+                self.instruction(at, statement.span, instruction)
+            }
             StatementKind::Macro { name } => {
                 let message = format!("the macro `{name}` is not expanded");
                 self.problem(Problem::unsupported(statement.span, message));

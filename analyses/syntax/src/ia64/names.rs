@@ -109,12 +109,14 @@ impl Names {
                 _ => {}
             },
             // It begins a frame of nothing, or returns to a caller's.
-            StatementKind::Instruction(found) if matches!(found.base(), "cover" | "rfi") => {
+            StatementKind::Instruction(instruction)
+                if matches!(instruction.base(), "cover" | "rfi") =>
+            {
                 self.stacked = Stacked::Unknown;
             }
-            StatementKind::Instruction(found) if found.base() == "alloc" => {
+            StatementKind::Instruction(instruction) if instruction.base() == "alloc" => {
                 // The first source is ar.pfs, which may be left out.
-                let sizes: Vec<Option<i64>> = found
+                let sizes: Vec<Option<i64>> = instruction
                     .sources
                     .iter()
                     .map(|operand| match &operand.kind {

@@ -32,7 +32,7 @@ fn a_bundle_with_all_its_parts() {
             StatementKind::Label(name) => format!("{name}:"),
             StatementKind::Tag(name) => format!("[{name}]"),
             StatementKind::Template(name) => name.to_string(),
-            StatementKind::Instruction(found) => found.mnemonic.to_string(),
+            StatementKind::Instruction(instruction) => instruction.mnemonic.to_string(),
             StatementKind::Open => "{".into(),
             StatementKind::Close => "}".into(),
             StatementKind::Stop => ";;".into(),
@@ -96,9 +96,9 @@ fn what_stands_around_instructions_is_kept() {
         .iter()
         .map(|statement| match &statement.kind {
             StatementKind::Preprocessor => "#",
-            StatementKind::Directive(found) => &found.name,
+            StatementKind::Directive(directive) => &directive.name,
             StatementKind::Assign { name, .. } | StatementKind::Macro { name } => name,
-            StatementKind::Instruction(found) => &found.mnemonic,
+            StatementKind::Instruction(instruction) => &instruction.mnemonic,
             StatementKind::Label(name) => name,
             _ => "?",
         })
@@ -132,7 +132,7 @@ fn broken_lines_cost_themselves_alone() {
         .iter()
         .rev()
         .find_map(|statement| match &statement.kind {
-            StatementKind::Instruction(found) => Some(found),
+            StatementKind::Instruction(instruction) => Some(instruction),
             _ => None,
         });
     assert_eq!(last.expect("the last line").targets.len(), 1);

@@ -68,15 +68,15 @@ impl<T: Target> Checker<'_, T> {
     fn is_counterpart(&self, given: &Operation<T>, now: &Operation<T>) -> bool {
         let is_new = |register: Virtual| register.0 >= self.virtuals;
         let name = |name: Name<T>, other: Name<T>| match (name, other) {
-            (Name::Virtual(found), Name::Virtual(other)) => found == other || is_new(other),
+            (Name::Virtual(register), Name::Virtual(other)) => register == other || is_new(other),
             (Name::Virtual(name), Name::Fixed(other)) => {
                 T::scratch(self.before.class(name)).contains(&other)
             }
             (left, right) => left == right,
         };
         let operand = |(left, right): (&Operand<T>, &Operand<T>)| match (left, right) {
-            (Operand::Register(found), Operand::Register(other))
-            | (Operand::Address(found), Operand::Address(other)) => name(*found, *other),
+            (Operand::Register(register), Operand::Register(other))
+            | (Operand::Address(register), Operand::Address(other)) => name(*register, *other),
             (left, right) => left == right,
         };
         let predicate = match (given.predicate, now.predicate) {

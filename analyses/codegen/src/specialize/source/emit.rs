@@ -63,11 +63,11 @@ pub(super) fn emit(source: &Source<'_>, node: &Node<'_>, floor: u32, edits: &mut
                 }
             }
         }
-        NodeKind::Loop(found) => {
-            if let Some(first) = &found.initializer {
+        NodeKind::Loop(node) => {
+            if let Some(first) = &node.initializer {
                 edits.extend(first.edits.iter().cloned());
             }
-            branch(source, &found.body, edits);
+            branch(source, &node.body, edits);
         }
         _ => {}
     }

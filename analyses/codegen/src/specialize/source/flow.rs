@@ -105,10 +105,10 @@ impl Node<'_> {
                 known.is_some() || then.changed() || otherwise.as_ref().is_some_and(|n| n.changed())
             }
             NodeKind::Block(nodes) => nodes.iter().any(Node::changed),
-            NodeKind::Loop(found) => {
-                found.skipped
-                    || found.body.changed()
-                    || found.initializer.as_ref().is_some_and(Node::changed)
+            NodeKind::Loop(node) => {
+                node.skipped
+                    || node.body.changed()
+                    || node.initializer.as_ref().is_some_and(Node::changed)
             }
             _ => false,
         }
@@ -126,7 +126,7 @@ impl Node<'_> {
                 known.is_some() || then.guarded() || otherwise.as_ref().is_some_and(|n| n.guarded())
             }
             NodeKind::Block(nodes) => nodes.iter().any(Node::guarded),
-            NodeKind::Loop(found) => found.skipped || found.body.guarded(),
+            NodeKind::Loop(node) => node.skipped || node.body.guarded(),
             _ => false,
         }
     }
@@ -157,12 +157,12 @@ impl Node<'_> {
             NodeKind::Block(nodes) => nodes
                 .iter()
                 .fold(0u32, |sum, n| sum.saturating_add(n.cost())),
-            NodeKind::Loop(found) => found
+            NodeKind::Loop(node) => node
                 .body
                 .cost()
                 .saturating_add(self.weight)
                 .saturating_mul(LOOP)
-                .saturating_add(found.initializer.as_ref().map_or(0, Node::cost)),
+                .saturating_add(node.initializer.as_ref().map_or(0, Node::cost)),
             NodeKind::Simple(simple) if simple.drop_initializer || simple.noop => 0,
             _ => self.weight,
         }
@@ -181,9 +181,9 @@ impl Node<'_> {
                 true => then.original_cost(),
                 false => otherwise.as_ref().map_or(0, |n| n.original_cost()),
             }),
-            NodeKind::Loop(found) if found.skipped => self
+            NodeKind::Loop(node) if node.skipped => self
                 .original
-                .saturating_add(found.initializer.as_ref().map_or(0, Node::original_cost)),
+                .saturating_add(node.initializer.as_ref().map_or(0, Node::original_cost)),
             NodeKind::If {
                 then, otherwise, ..
             } => self
@@ -193,12 +193,12 @@ impl Node<'_> {
             NodeKind::Block(nodes) => nodes
                 .iter()
                 .fold(0u32, |sum, n| sum.saturating_add(n.original_cost())),
-            NodeKind::Loop(found) => found
+            NodeKind::Loop(node) => node
                 .body
                 .original_cost()
                 .saturating_add(self.original)
                 .saturating_mul(LOOP)
-                .saturating_add(found.initializer.as_ref().map_or(0, Node::original_cost)),
+                .saturating_add(node.initializer.as_ref().map_or(0, Node::original_cost)),
             _ => self.original,
         }
     }

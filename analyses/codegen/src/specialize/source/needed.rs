@@ -72,8 +72,8 @@ impl Backward {
                     }
                 }
             },
-            NodeKind::Loop(found) => {
-                node.dead = self.loop_of(found, live);
+            NodeKind::Loop(name) => {
+                node.dead = self.loop_of(name, live);
             }
             NodeKind::Jump { jump, uses } => {
                 *live = match jump {
@@ -218,11 +218,11 @@ fn quiet(node: &Node<'_>, defs: &mut Vec<VarId>) -> bool {
                 && quiet(then, defs)
                 && otherwise.as_ref().is_none_or(|it| quiet(it, defs))
         }
-        NodeKind::Loop(found) => {
-            defs.extend(found.head.defs.iter().map(|(id, _)| *id));
-            !found.head.keep
-                && quiet(&found.body, defs)
-                && found
+        NodeKind::Loop(node) => {
+            defs.extend(node.head.defs.iter().map(|(id, _)| *id));
+            !node.head.keep
+                && quiet(&node.body, defs)
+                && node
                     .initializer
                     .as_ref()
                     .is_none_or(|first| quiet(first, defs))

@@ -75,12 +75,12 @@ pub fn executed(
 ) -> Result<Inst, Undescribed> {
     let meaning = |operand: &Operand| {
         let name = |name: Name| match name {
-            Name::Virtual(found) => register(found),
-            Name::Fixed(found) => found,
+            Name::Virtual(name) => register(name),
+            Name::Fixed(register) => register,
         };
         match operand {
-            Operand::Register(found) => Meaning::Register(name(*found)),
-            Operand::Address(found) => Meaning::Memory(name(*found)),
+            Operand::Register(register) => Meaning::Register(name(*register)),
+            Operand::Address(register) => Meaning::Memory(name(*register)),
             Operand::Number(number) => Meaning::Number(*number),
             Operand::Symbol(_) | Operand::Block(_) | Operand::Frame(_) => Meaning::Symbol,
         }

@@ -134,9 +134,9 @@ pub fn listing(document: &Document, text: &str) -> Listing {
                     _ => {}
                 }
             }
-            StatementKind::Instruction(found) => {
-                let (inst, opaque) = decode(found, &names);
-                out.ranges.extend(out_of_range(found, &names));
+            StatementKind::Instruction(instruction) => {
+                let (inst, opaque) = decode(instruction, &names);
+                out.ranges.extend(out_of_range(instruction, &names));
                 let last = inst.ends_block();
                 let rotates = rotates(&inst, names.rotating());
                 group += u32::from(automatic);
@@ -156,7 +156,9 @@ pub fn listing(document: &Document, text: &str) -> Listing {
         }
         names.see(statement, text);
         match &statement.kind {
-            StatementKind::Directive(found) if matches!(&*found.name, ".proc" | ".endp") => {
+            StatementKind::Directive(directive)
+                if matches!(&*directive.name, ".proc" | ".endp") =>
+            {
                 within_frames(&mut out, function, &mut largest);
                 function = out.beyond.len();
             }

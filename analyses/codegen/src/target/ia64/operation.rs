@@ -12,8 +12,8 @@ pub fn text(
 ) -> String {
     let mut out = String::new();
     let name = |name: Name| match name {
-        Name::Virtual(found) => register(found),
-        Name::Fixed(found) => found,
+        Name::Virtual(name) => register(name),
+        Name::Fixed(register) => register,
     };
     let list = |out: &mut String, operands: &[Operand]| {
         for (at, operand) in operands.iter().enumerate() {
@@ -21,8 +21,8 @@ pub fn text(
                 out.push_str(", ");
             }
             let _ = match operand {
-                Operand::Register(found) => write!(out, "{}", name(*found)),
-                Operand::Address(found) => write!(out, "[{}]", name(*found)),
+                Operand::Register(register) => write!(out, "{}", name(*register)),
+                Operand::Address(register) => write!(out, "[{}]", name(*register)),
                 Operand::Number(number) => write!(out, "{number}"),
                 Operand::Symbol(symbol) => write!(out, "{symbol}"),
                 Operand::Block(block) => write!(out, "{}", label(*block)),

@@ -235,7 +235,7 @@ impl Rows {
         let width = machine.width();
         let bundles = machine.of(Issue::Bundles);
         let mut patterns: Vec<Pattern> = Vec::new();
-        let found = |shape: Shape| {
+        let pattern = |shape: Shape| {
             let mut out = Pattern::default();
             for slot in shape.slots() {
                 match slot {
@@ -258,7 +258,7 @@ impl Rows {
             }
         };
         for first in Shape::ALL {
-            add(found(first));
+            add(pattern(first));
             if bundles < 2 {
                 continue;
             }
@@ -274,14 +274,14 @@ impl Rows {
                 if second == Shape::Bbb && !plain {
                     continue;
                 }
-                let (it, two) = (found(first), found(second));
+                let (front, back) = (pattern(first), pattern(second));
                 add(Pattern {
-                    m: it.m + two.m,
-                    i: it.i + two.i,
-                    f: it.f + two.f,
+                    m: front.m + back.m,
+                    i: front.i + back.i,
+                    f: front.f + back.f,
                     // Branches stand in the second alone.
-                    b: two.b,
-                    l: it.l + two.l,
+                    b: back.b,
+                    l: front.l + back.l,
                 });
             }
         }

@@ -276,7 +276,7 @@ impl Emitter<'_> {
             scale
         });
         [1, 2].map(|bit| {
-            let found = |&own: &Register| {
+            let written = |&own: &Register| {
                 let [other, difference] = [(); 2].map(|()| self.fresh(Class::Float));
                 self.line(format_args!(
                     "shfl.sync.bfly.b32 {other}, {own}, {bit}, 31, {mask}"
@@ -289,7 +289,7 @@ impl Emitter<'_> {
                 }
                 difference
             };
-            own.iter().map(found).collect()
+            own.iter().map(written).collect()
         })
     }
 

@@ -165,6 +165,12 @@ fn enter(function: &mut Function, region: &Region) -> Option<u32> {
     if inside(at - 1) && function.successors(at - 1).contains(&at) {
         return None;
     }
+    // It executes as often as the loop is entered.
+    let outside = (0..function.blocks.len() as u32)
+        .filter(|&from| !inside(from) && function.successors(from).contains(&at));
+    let entered: f64 = outside
+        .map(|from| function.blocks[from as usize].weight)
+        .sum();
     for (number, block) in function.blocks.iter_mut().enumerate() {
         for operand in block
             .operations
@@ -178,9 +184,8 @@ fn enter(function: &mut Function, region: &Region) -> Option<u32> {
             }
         }
     }
-    let weight = function.blocks[at as usize].weight / 8.0;
     let block = Block {
-        weight,
+        weight: entered.min(function.blocks[at as usize].weight),
         ..Block::default()
     };
     function.blocks.insert(at as usize, block);

@@ -5,7 +5,7 @@
 //! four elements an access, two, one; as the function stands        each placed; the fewest cycles by the weights of blocks
 //! ```
 
-use super::code::Function;
+use super::code::{Function, Operation};
 use super::emit::{LoopReport, Options, Placer, Unpipelined, Unplaced};
 use super::frame::{DISPLACEMENT, Frame};
 use super::loops::Pipelining;
@@ -20,7 +20,7 @@ use crate::predicate::flag;
 use crate::refusal::{Refusal, Refused};
 use crate::unroll::{Machine, Unrolled, unroll};
 use ir::{Module, Type};
-use isa::sc140::Sc140;
+use isa::sc140::{Opcode, Sc140};
 use smol_str::SmolStr;
 
 /// The accesses to several elements. Objects of the file and of the frame that hold a quad of numbers are aligned for it.
@@ -41,6 +41,8 @@ pub(super) struct Selected {
     pub(super) reports: Vec<LoopReport>,
     /// Registers do not suffice.
     spills: bool,
+    /// The cycles that it takes at least, by the weights of blocks.
+    least: f64,
 }
 
 /// The way that takes the fewest cycles. The pair: the number of the function, and the names of the module's functions.
@@ -57,8 +59,7 @@ pub(super) fn shortest(
     // None where none can be shorter than what was found.
     let ways = |source: &ir::Function, unrolled: &Unrolled, found: &[(Selected, Placed)]| {
         let made = Selected::new(module, named, source.clone(), unrolled, (sets, options))?;
-        let least = made.least(sets);
-        let longer = found.iter().any(|found| length(found) <= least);
+        let longer = found.iter().any(|found| length(found) <= made.least);
         Ok::<_, Vec<Refused>>(match longer {
             true => Vec::new(),
             false => made.overlapped(sets, options),
@@ -85,7 +86,15 @@ pub(super) fn shortest(
                 most: DISPLACEMENT as u64,
             });
         }
-        Ok((made, placed))
+        let made = (made, placed);
+        debug_assert!(
+            length(&made) >= made.0.least * (1.0 - f64::EPSILON.sqrt()),
+            "{}: {} cycles, at least {}",
+            made.0.function.name,
+            length(&made),
+            made.0.least
+        );
+        Ok(made)
     };
     let mut found: Vec<(Selected, Placed)> = Vec::new();
     let mut elements = WIDE.elements;
@@ -128,25 +137,34 @@ fn length((_, placed): &(Selected, Placed)) -> f64 {
     cycles(&placed.function, &placed.allocation)
 }
 
-impl Selected {
-    /// The cycles that its operations and recurrences ask for at least, by the weights of blocks. Copies may go.
-    fn least(&self, sets: &Sets) -> f64 {
-        let blocks = (0..).zip(&self.function.blocks);
-        let cycles = blocks.map(|(at, block)| {
-            let packer = Sc140::packer(sets, &block.operations);
-            let operations = (0..).zip(&block.operations);
-            let mut operations = operations
-                .filter(|(_, operation)| !is_copy(operation))
-                .map(|(at, _)| at);
-            let units = packer.least_cycles(&mut operations);
-            let own = self.examined.iter().find(|own| own.header == at);
-            let bounds = own.and_then(|own| own.report.bounds.as_ref());
-            let recurrence = bounds.map_or(0, |bounds| bounds.rec_mii);
-            f64::from(units.max(recurrence)) * block.weight
-        });
-        cycles.sum()
-    }
+/// A function without what nothing reads, its straight pieces in one block.
+fn cleaned(function: &Function) -> Function {
+    let mut function = function.clone();
+    allocate::dead(&mut function);
+    straight::join(&mut function);
+    function
+}
 
+/// The cycles that a function's operations ask for at least, by the weights of blocks. Copies and jumps may go, and what says
+/// where a loop begins may be part of what counts it.
+fn least(function: &Function, sets: &Sets) -> f64 {
+    let function = cleaned(function);
+    let cycles = function.blocks.iter().map(|block| {
+        let packer = Sc140::packer(sets, &block.operations);
+        let stays = |operation: &Operation| {
+            let starts = operation.mnemonic.opcode == Opcode::Dosetup;
+            !is_copy(operation) && !starts && operation.branch().is_none()
+        };
+        let operations = (0..).zip(&block.operations);
+        let mut operations = operations
+            .filter(|(_, operation)| stays(operation))
+            .map(|(at, _)| at);
+        f64::from(packer.least_cycles(&mut operations)) * block.weight
+    });
+    cycles.sum()
+}
+
+impl Selected {
     fn new(
         module: &Module,
         named: (usize, &[SmolStr]),
@@ -158,8 +176,10 @@ impl Selected {
         allocate::simplify(&mut function);
         counted::count(&mut function);
         flag::number(&mut function);
+        let examined = bounds::examine(&function, &source, sets);
         Ok(Selected {
-            examined: bounds::examine(&function, &source, sets),
+            least: least(&function, sets),
+            examined,
             reports: loops::plain(&function, None),
             source,
             function,
@@ -172,12 +192,6 @@ impl Selected {
         let limits = Limits {
             spills: false,
             fewer: options.fewer,
-        };
-        let cleaned = |function: &Function| {
-            let mut function = function.clone();
-            allocate::dead(&mut function);
-            straight::join(&mut function);
-            function
         };
         let lacking = |function: &Function| allocate::lacking(&cleaned(function), sets, &limits);
         let finished = |made: &Selected| {

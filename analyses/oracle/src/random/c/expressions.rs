@@ -212,8 +212,8 @@ impl Maker<'_> {
         let a = self.expression(depth - 1);
         if a.ty.is_float() {
             let b = self.of_type(a.ty, 1);
-            let found = if a.ty == Scalar::Float { "1.0f" } else { "1.0" };
-            let text = format!("({} / ({found} + {} * {}))", a.text, b.text, b.text);
+            let unit = if a.ty == Scalar::Float { "1.0f" } else { "1.0" };
+            let text = format!("({} / ({unit} + {} * {}))", a.text, b.text, b.text);
             return Expr::new(text, a.ty, 0);
         }
         let op = *self.random.pick(&["/", "%"]);

@@ -29,20 +29,20 @@ fn violations(body: &str) -> Vec<(u32, String, Rule)> {
 #[test]
 fn groups_that_depend_on_themselves() {
     use Rule::{ReadAfterWrite, WriteAfterWrite};
-    let found = |line: u32, register: &str, rule: Rule| vec![(line, register.to_owned(), rule)];
+    let violation = |line: u32, register: &str, rule: Rule| vec![(line, register.to_owned(), rule)];
     assert_eq!(
         violations("add r14 = 1, r0\nadd r8 = 1, r14"),
-        found(2, "r14", ReadAfterWrite)
+        violation(2, "r14", ReadAfterWrite)
     );
     assert_eq!(
         violations("add r8 = 1, r0\nadd r8 = 2, r0"),
-        found(2, "r8", WriteAfterWrite)
+        violation(2, "r8", WriteAfterWrite)
     );
     // Writing behind a read is fine.
     assert_eq!(violations("add r8 = 1, r14\nadd r14 = 2, r0"), []);
     assert_eq!(
         violations("cmp.eq p6, p7 = r0, r0\n(p6) add r8 = 2, r0"),
-        found(2, "p6", ReadAfterWrite)
+        violation(2, "p6", ReadAfterWrite)
     );
     assert_eq!(
         violations("cmp.eq p6, p7 = r0, r0\n(p6) br.cond.sptk x ;;\nx:"),
@@ -50,7 +50,7 @@ fn groups_that_depend_on_themselves() {
     );
     assert_eq!(
         violations("fcmp.eq p6, p7 = f0, f0\n(p6) br.cond.sptk x ;;\nx:"),
-        found(2, "p6", ReadAfterWrite)
+        violation(2, "p6", ReadAfterWrite)
     );
     assert_eq!(
         violations("tbit.z p6, p7 = r0, 1\n(p7) br.cond.sptk x ;;\nx:"),
@@ -67,7 +67,7 @@ fn groups_that_depend_on_themselves() {
     );
     assert_eq!(
         violations("cmp.eq.or p6, p0 = r0, r0\ncmp.eq.and p6, p0 = r32, r0"),
-        found(2, "p6", WriteAfterWrite)
+        violation(2, "p6", WriteAfterWrite)
     );
     assert_eq!(
         violations("cmp.eq.or.andcm p6, p8 = r0, r0\ncmp.eq.or.andcm p7, p8 = r32, r0"),
@@ -75,7 +75,7 @@ fn groups_that_depend_on_themselves() {
     );
     assert_eq!(
         violations("cmp.eq p6, p0 = r0, r0\ncmp.eq.and p6, p0 = r32, r0"),
-        found(2, "p6", WriteAfterWrite)
+        violation(2, "p6", WriteAfterWrite)
     );
     assert_eq!(
         violations("add r14 = 0, r0\nalloc r15 = ar.pfs, 8, 0, 0, 0 ;;\nnop.m 0").len(),

@@ -10,9 +10,9 @@ pub(super) type Set = u64;
 /// Ascending.
 pub(super) fn members(mut set: Set) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
-        let found = (set != 0).then(|| set.trailing_zeros())?;
+        let lowest = (set != 0).then(|| set.trailing_zeros())?;
         set &= set - 1;
-        Some(found)
+        Some(lowest)
     })
 }
 

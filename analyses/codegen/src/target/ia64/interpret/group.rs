@@ -44,7 +44,7 @@ impl Group {
         let guard = operation.predicate.map(Name::Virtual);
         let executes = guard.is_none_or(|name| state.is_true(function, name));
         let entity = |register: SomeRegister| match register {
-            SomeRegister::Virtual(found) => state.entity(function, Name::Virtual(found)),
+            SomeRegister::Virtual(register) => state.entity(function, Name::Virtual(register)),
             SomeRegister::Fixed(register) => state.entity(function, Name::Fixed(register)),
         };
         let rotates = matches!(

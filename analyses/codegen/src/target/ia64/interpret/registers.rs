@@ -115,9 +115,9 @@ impl State {
 
     pub(crate) fn entity(&self, function: &Function, name: Name) -> Entity {
         match name {
-            Name::Virtual(found) => match function.place(found) {
+            Name::Virtual(register) => match function.place(register) {
                 Some(place) => Entity::Fixed(self.physical(place)),
-                None => Entity::Virtual(found),
+                None => Entity::Virtual(register),
             },
             Name::Fixed(register) => Entity::Fixed(self.physical(register)),
         }
@@ -125,7 +125,7 @@ impl State {
 
     pub(crate) fn get(&self, function: &Function, name: Name) -> Value {
         match self.entity(function, name) {
-            Entity::Virtual(found) => self.virtual_register(function, found),
+            Entity::Virtual(register) => self.virtual_register(function, register),
             Entity::Fixed(register) => self.machine_register(register),
         }
     }
@@ -166,8 +166,8 @@ impl State {
 
     pub(crate) fn set(&mut self, function: &Function, name: Name, value: Value) {
         match self.entity(function, name) {
-            Entity::Virtual(found) => {
-                let at = found.0 as usize;
+            Entity::Virtual(register) => {
+                let at = register.0 as usize;
                 if self.virtuals.len() <= at {
                     self.virtuals
                         .resize(function.registers.len().max(at + 1), None);

@@ -95,7 +95,7 @@ fn write(function: &Function, state: &mut State, operation: &Operation, at: usiz
 
 fn file(function: &Function, operand: Option<&Operand>) -> Option<File> {
     match operand?.name()? {
-        Name::Virtual(found) => Some(function.file(found)),
+        Name::Virtual(register) => Some(function.file(register)),
         Name::Fixed(register) => Some(register.file),
     }
 }

@@ -181,7 +181,7 @@ impl<'a> Values<'a> {
         }
         let mut of = |operand: &Operand| match operand {
             Operand::Number(number) => Some(Progression::number(*number)),
-            Operand::Register(Name::Virtual(found)) => Some(self.read(at, *found, depth)),
+            Operand::Register(Name::Virtual(register)) => Some(self.read(at, *register, depth)),
             Operand::Register(Name::Fixed(reg)) if *reg == isa::ia64::Reg::R0 => {
                 Some(Progression::default())
             }
@@ -319,8 +319,8 @@ impl Walk<'_, '_> {
     fn over(&mut self, operation: &Operation) {
         let mut of = |operand: &Operand| match operand {
             Operand::Number(number) => Some(Progression::number(*number)),
-            Operand::Register(Name::Virtual(found)) => {
-                Some(Progression::symbol(Term::Initial(*found)))
+            Operand::Register(Name::Virtual(register)) => {
+                Some(Progression::symbol(Term::Initial(*register)))
             }
             Operand::Register(Name::Fixed(reg)) if *reg == isa::ia64::Reg::R0 => {
                 Some(Progression::default())

@@ -251,38 +251,38 @@ pub(super) fn normalise(
             read(predicate);
         }
         for operand in &mut operation.sources {
-            if let Operand::Register(Name::Virtual(found))
-            | Operand::Address(Name::Virtual(found)) = operand
+            if let Operand::Register(Name::Virtual(register))
+            | Operand::Address(Name::Virtual(register)) = operand
             {
-                read(found);
+                read(register);
             }
         }
         for operand in &mut operation.targets {
-            if let Operand::Address(Name::Virtual(found)) = operand {
-                read(found);
+            if let Operand::Address(Name::Virtual(register)) = operand {
+                read(register);
             }
         }
         for operand in &mut operation.targets {
-            let Operand::Register(Name::Virtual(found)) = operand else {
+            let Operand::Register(Name::Virtual(register)) = operand else {
                 continue;
             };
-            let Some(&(name, ago)) = now.get(found) else {
+            let Some(&(name, ago)) = now.get(register) else {
                 continue;
             };
-            let later = written[found]
+            let later = written[register]
                 .iter()
                 .any(|&(place, certain)| place > at && certain);
             let name = match (certain, later) {
                 // The last of the iteration keeps the register's own name.
-                (true, false) => *found,
-                (true, true) => function.register(function.file(*found)),
+                (true, false) => *register,
+                (true, true) => function.register(function.file(*register)),
                 // First of all, and something else will be the last.
-                (false, true) if ago > 0 => function.register(function.file(*found)),
-                (false, _) if ago > 0 => *found,
+                (false, true) if ago > 0 => function.register(function.file(*register)),
+                (false, _) if ago > 0 => *register,
                 (false, _) => name,
             };
-            now.insert(*found, (name, 0));
-            *found = name;
+            now.insert(*register, (name, 0));
+            *register = name;
         }
         before.sort_unstable();
         before.dedup();

@@ -279,10 +279,11 @@ fn reread(function: &mut Function, given: &mut Loop, number: usize, copy: Copy) 
 fn rename(operation: &mut Operation, from: Virtual, to: Virtual) {
     for operand in &mut operation.sources {
         match operand {
-            Operand::Register(Name::Virtual(found)) | Operand::Address(Name::Virtual(found))
-                if *found == from =>
+            Operand::Register(Name::Virtual(register))
+            | Operand::Address(Name::Virtual(register))
+                if *register == from =>
             {
-                *found = to;
+                *register = to;
             }
             _ => {}
         }

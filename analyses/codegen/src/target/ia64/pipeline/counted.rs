@@ -78,8 +78,8 @@ pub(super) fn trips(
         match operand {
             Operand::Number(number) => Some((Operand::fixed(Reg::R0), *number, 0)),
             Operand::Register(Name::Fixed(reg)) if *reg == Reg::R0 => Some((operand.clone(), 0, 0)),
-            Operand::Register(Name::Virtual(found)) => {
-                let linear = value(*found);
+            Operand::Register(Name::Virtual(name)) => {
+                let linear = value(*name);
                 let mut terms = linear.start.terms.iter();
                 match (terms.next(), terms.next()) {
                     (Some(&(Term::Initial(register), 1)), None) => Some((

@@ -138,7 +138,9 @@ fn drop_unused(plan: &mut Plan, given: &Loop) {
     let mut kept: Set = plan.statics.iter().copied().collect();
     kept.insert(plan.valid);
     kept.extend(plan.taken.iter().filter_map(|taken| match taken {
-        Taken::Predicate(found) | Taken::Static(found) | Taken::Number(found, _) => Some(*found),
+        Taken::Predicate(register) | Taken::Static(register) | Taken::Number(register, _) => {
+            Some(*register)
+        }
         Taken::Otherwise => None,
     }));
     let left = given.exits.iter().flat_map(LoopExit::left);

@@ -59,7 +59,7 @@ fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
     };
     let between = &operations[compare + 1..at];
     let changed = |name: &Name| match *name {
-        Name::Virtual(found) => between.iter().any(|by| writes(by, found)),
+        Name::Virtual(register) => between.iter().any(|by| writes(by, register)),
         Name::Fixed(reg) => !reg.is_constant(),
     };
     if !plain || changed(x) || changed(y) || x == y {

@@ -536,8 +536,9 @@ impl Kernel<'_> {
         };
         let rename = |operand: &mut Operand, write: bool| match operand {
             Operand::Register(name) | Operand::Address(name) => {
-                if let Name::Virtual(found) = *name
-                    && let Some(reg) = find(found, if write { 0 } else { self.ago(before, found) })
+                if let Name::Virtual(register) = *name
+                    && let Some(reg) =
+                        find(register, if write { 0 } else { self.ago(before, register) })
                 {
                     *name = Name::Fixed(reg);
                 }
@@ -720,11 +721,11 @@ impl Kernel<'_> {
         for (number, (exit, taken)) in (0..).zip(self.exits.iter().zip(&self.plan.taken)) {
             let there = first + 1 + number;
             let guard = match *taken {
-                Taken::Predicate(found) => {
-                    let place = self.allocation.place(File::Predicate, found, reached)?;
+                Taken::Predicate(register) => {
+                    let place = self.allocation.place(File::Predicate, register, reached)?;
                     Some(function.pin(place))
                 }
-                Taken::Static(found) => Some(found),
+                Taken::Static(register) => Some(register),
                 Taken::Number(variable, number) => {
                     let equal = function.register(File::Predicate);
                     choice.push(Operation::plain(

@@ -350,8 +350,8 @@ pub(super) fn build(
     live.sort_unstable();
     live.dedup();
     for taken in &plan.taken {
-        if let exits::Taken::Predicate(found) = taken {
-            live.push((*found, 0));
+        if let exits::Taken::Predicate(register) = taken {
+            live.push((*register, 0));
         }
     }
     let mut started = None;

@@ -84,7 +84,7 @@ fn addends(operation: &Operation) -> Vec<(usize, Virtual)> {
     let named = places
         .into_iter()
         .filter_map(|place| match operation.sources[place] {
-            Operand::Register(Name::Virtual(found)) => Some((place, found)),
+            Operand::Register(Name::Virtual(register)) => Some((place, register)),
             _ => None,
         });
     named.collect()

@@ -151,13 +151,14 @@ fn targets(document: &Document, listing: &Listing) -> (FxHashMap<u32, u32>, Vec<
     labelled.dedup();
     let mut targets = FxHashMap::default();
     for (at, item) in listing.items.iter().enumerate() {
-        let StatementKind::Instruction(found) = &document.statements[item.statement as usize].kind
+        let StatementKind::Instruction(instruction) =
+            &document.statements[item.statement as usize].kind
         else {
             continue;
         };
         let calls = matches!(item.inst.branch, None | Some(Branch::Call | Branch::Return));
         if let Some(OperandKind::Value(Expr::Name(name))) =
-            found.sources.last().map(|source| &source.kind)
+            instruction.sources.last().map(|source| &source.kind)
             && !calls
             && let Some(&target) = labels.get(name)
             && (target as usize) < listing.items.len()

@@ -267,11 +267,11 @@ impl Selector<'_> {
         self.zero_extended(name, ty)
     }
     /// A `Bool` as 0 or `one`.
-    pub(super) fn as_integer(&mut self, value: Value, item: i64) -> Virtual {
+    pub(super) fn as_integer(&mut self, value: Value, number: i64) -> Virtual {
         let to = self.general();
         let condition = self.condition(value);
         put!(self, "mov", [to] = [Reg::R0]);
-        put_if!(self, condition, "mov", [to] = [item]);
+        put_if!(self, condition, "mov", [to] = [number]);
         to
     }
     pub(super) fn floating(&mut self, value: Value) -> Name {

@@ -228,8 +228,8 @@ impl Target for Ptx {
         names
             .map(|name| Definition {
                 register: match name {
-                    Name::Virtual(found) => register(found),
-                    Name::Fixed(found) => found,
+                    Name::Virtual(name) => register(name),
+                    Name::Fixed(register) => register,
                 },
                 keeps: false,
                 always: operation.predicate.is_none(),

@@ -106,8 +106,10 @@ pub(super) fn addresses(function: &Function) -> Vec<bool> {
     let operations = || function.blocks.iter().flat_map(|it| &it.operations);
     let operands = operations().flat_map(|it| it.sources.iter().chain(&it.targets));
     for operand in operands {
-        if let (Operand::Address(_), Some(Virtual(found))) = (operand, operand.virtual_register()) {
-            out[found as usize] = true;
+        if let (Operand::Address(_), Some(Virtual(register))) =
+            (operand, operand.virtual_register())
+        {
+            out[register as usize] = true;
         }
     }
     let passes_on = |operation: &&Operation| operation.class() == Class::Alu;

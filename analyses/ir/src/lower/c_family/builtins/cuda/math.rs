@@ -77,17 +77,17 @@ pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
         return Some(value);
     }
     let (base, ty) = base_and_type(call)?;
-    let found = |cx: &mut Context<'_>, number: usize| call.scalar(cx, number, &ty);
+    let scalar = |cx: &mut Context<'_>, number: usize| call.scalar(cx, number, &ty);
     if call.count() == 1
         && let Some(op) = unary(base)
     {
-        let x = found(cx, 0)?;
+        let x = scalar(cx, 0)?;
         return Some(RValue::scalar(ty.clone(), cx.builder.unary(op, x)));
     }
     if call.count() == 2
         && let Some(op) = binary(base)
     {
-        let (x, y) = (found(cx, 0)?, found(cx, 1)?);
+        let (x, y) = (scalar(cx, 0)?, scalar(cx, 1)?);
         return Some(RValue::scalar(
             ty.clone(),
             cx.builder.binary(op, Wrap::MAY, x, y),
@@ -419,15 +419,15 @@ fn approximate(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
         let by = cx.builder.float(Type::F32, by.into());
         cx.builder.binary(BinaryOp::FloatMul, Wrap::MAY, x, by)
     };
-    let found = |cx: &mut Context<'_>, op| {
+    let unary = |cx: &mut Context<'_>, op| {
         let x = get(cx, 0)?;
         Some(cx.builder.unary(op, x))
     };
     let value = match (call.name, call.count()) {
-        ("__sinf", 1) => found(cx, UnaryOp::ApproximateSin)?,
-        ("__cosf", 1) => found(cx, UnaryOp::ApproximateCos)?,
-        ("__log2f", 1) => found(cx, UnaryOp::ApproximateLog2)?,
-        ("__exp2f", 1) => found(cx, UnaryOp::Exp2)?,
+        ("__sinf", 1) => unary(cx, UnaryOp::ApproximateSin)?,
+        ("__cosf", 1) => unary(cx, UnaryOp::ApproximateCos)?,
+        ("__log2f", 1) => unary(cx, UnaryOp::ApproximateLog2)?,
+        ("__exp2f", 1) => unary(cx, UnaryOp::Exp2)?,
         ("__expf" | "__exp10f", 1) => {
             let x = get(cx, 0)?;
             let by = if call.name == "__expf" {
@@ -439,7 +439,7 @@ fn approximate(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
             cx.builder.unary(UnaryOp::Exp2, power)
         }
         ("__logf" | "__log10f", 1) => {
-            let log = found(cx, UnaryOp::ApproximateLog2)?;
+            let log = unary(cx, UnaryOp::ApproximateLog2)?;
             let by = if call.name == "__logf" { LN_2 } else { LOG10_2 };
             times(cx, log, by)
         }
