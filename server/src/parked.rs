@@ -155,7 +155,7 @@ pub fn spill_less(
             budget: &budget,
             workgroup: kernel.workgroup,
         };
-        Parking::new(parked, &kernel.early(), limit)
+        Parking::new(parked, &kernel.arrivals, limit)
     };
     let mut search = Search::new(&assembled, &before);
     let loops = start()?.loops();

@@ -87,6 +87,7 @@ fn allocation(c: &mut Criterion) {
                     lanes: 32,
                     warps: 8,
                     shared_bytes: 4096,
+                    in_step: false,
                 };
                 let name = format!("{allocator:?}, {words} words");
                 group.bench_with_input(

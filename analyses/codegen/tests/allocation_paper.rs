@@ -240,6 +240,7 @@ fn avg_square_in_ptx() {
             lanes: 32,
             warps: 1,
             shared_bytes: 16_384,
+            in_step: false,
         };
         let made = function.fitted(&file[item.clone()], allocator, &budget)?;
         let after = parsed(&made.text);

@@ -14,7 +14,7 @@ use kernels::{WORDS, crowd, kernel_of, waiting};
 use lockstep_codegen::target::ptx::machine::check::{Violation, check};
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home};
 use lockstep_codegen::target::ptx::machine::states::State;
-use oracle::interp::{self, Argument, Buffer, BufferAfter, Launch};
+use oracle::interp::{self, Argument, Buffer, BufferAfter, Launch, Mode};
 
 const BUDGET: Budget = Budget {
     words: WORDS,
@@ -22,6 +22,7 @@ const BUDGET: Budget = Budget {
     lanes: 32,
     warps: 3,
     shared_bytes: 4096,
+    in_step: false,
 };
 
 /// A kernel that fits, and its original.
@@ -98,8 +99,25 @@ impl Case {
         let of_warp = |home: &&(String, Home)| matches!(home.1, Home::Warp(_) | Home::WarpBase(..));
         self.homes.iter().filter(of_warp).count()
     }
-    /// The output with the slot of a lane in a slot of the warp, as a rule that is too weak would have it.
+    /// The checker's verdict on another text.
+    fn judged(&self, text: &str, budget: &Budget) -> Vec<Violation> {
+        check(
+            &self.function.tree,
+            &parsed(text),
+            &self.function.known,
+            budget,
+        )
+    }
+    fn without_barriers(&self) -> String {
+        assert!(self.text.contains("bar.warp.sync"), "{}", self.text);
+        let kept = |line: &&str| !line.contains("bar.warp.sync");
+        self.text.lines().filter(kept).collect::<Vec<_>>().join("\n")
+    }
+    /// The verdict on the output with the slot of a lane in a slot of the warp, as a rule that is too weak would have it.
     fn with_warp_slot(&self, name: &str) -> Vec<Violation> {
+        self.judged(&self.text_with_warp_slot(name), &BUDGET)
+    }
+    fn text_with_warp_slot(&self, name: &str) -> String {
         let Home::Lane(place) = self.home(name) else {
             panic!("{name} lives in {:?}", self.home(name));
         };
@@ -112,13 +130,7 @@ impl Case {
                 .replace(&at, "[%r1+0]"),
             false => line.to_owned(),
         });
-        let text = lines.collect::<Vec<String>>().join("\n");
-        check(
-            &self.function.tree,
-            &parsed(&text),
-            &self.function.known,
-            &BUDGET,
-        )
+        lines.collect::<Vec<String>>().join("\n")
     }
 }
 
@@ -206,8 +218,10 @@ fn the_states_of_coalesced_values_meet() {
         match state {
             State::Known(factor, constant) => assert_eq!(home, Home::Known(factor, constant)),
             State::Constant(number) => assert_eq!(home, Home::Constant(number)),
-            // Two places store: it is no slot of a warp (S3).
-            _ => assert!(is_lane(home), "{home:?}"),
+            State::Divergent => assert!(is_lane(home), "{home:?}"),
+            // Two places store, each behind a barrier (S3).
+            State::Uniform => assert!(matches!(home, Home::Warp(_)), "{home:?}"),
+            State::Affine(_) => assert!(matches!(home, Home::WarpBase(..)), "{home:?}"),
         }
     }
 }
@@ -339,52 +353,111 @@ fn lanes_apart_do_not_store_to_the_warps_slot() {
     for name in ["%v", "%w"] {
         assert!(matches!(case.home(name), Home::Warp(_)), "{:?}", case.homes);
     }
+    // Where the ways have met all lanes come, not at once: they wait for each other.
     let meeting = kernel_of(&format!(
         "{start}\tadd.s32 %s, %s, 1;\n$skip:\n\tmul.lo.s32 %v, %n, 7;\n{used}{end}"
     ));
     let case = affine(&meeting);
-    assert!(matches!(case.home("%w"), Home::Warp(_)), "{:?}", case.homes);
-    assert!(is_lane(case.home("%v")));
-    let found = case.with_warp_slot("%v");
-    assert!(
+    for name in ["%v", "%w"] {
+        assert!(matches!(case.home(name), Home::Warp(_)), "{:?}", case.homes);
+    }
+    let parted = |found: &[Violation]| {
         found
             .iter()
-            .any(|violation| matches!(violation, Violation::Parted { .. })),
-        "{found:?}"
-    );
+            .any(|violation| matches!(violation, Violation::Parted { .. }))
+    };
+    let found = case.judged(&case.without_barriers(), &BUDGET);
+    assert!(parted(&found), "{found:?}");
+    // Some lanes alone come to a loop: none can wait for the others.
+    let apart = kernel_of(&format!(
+        "{start}\tmov.u32 %i, 0;\n$loop:\n\tmul.lo.s32 %v, %i, %n;\n{used}\tadd.s32 %i, %i, 1;\n\
+         \tsetp.lt.s32 %p1, %i, %n;\n\t@%p1 bra $loop;\n$skip:\n{end}"
+    ));
+    let case = affine(&apart);
+    assert!(is_lane(case.home("%v")));
+    let found = case.with_warp_slot("%v");
+    assert!(parted(&found), "{found:?}");
+    let store = "st.volatile.shared.b32 [%r1+0]";
+    let waits = case
+        .text_with_warp_slot("%v")
+        .replace(store, &format!("bar.warp.sync 0xffffffff;\n\t{store}"));
+    assert!(parted(&case.judged(&waits, &BUDGET)));
+}
+
+/// The results of a kernel with its lanes interleaved as some seeds have it.
+fn interleaved(file: &str, launch: &Launch) -> Vec<Vec<BufferAfter>> {
+    let seeds = (0..12).map(|seed| {
+        let launch = Launch {
+            mode: Mode::Interleaved,
+            seed,
+            ..launch.clone()
+        };
+        after(file, &launch)
+    });
+    seeds.collect()
 }
 
 /// S3: lanes of a warp need not go in step; a slot that is stored at a second place, or again in a loop that all lanes go around
-/// together, may be stored before a slow lane has read it.
+/// together, is stored behind a barrier, or before a slow lane has read it.
 #[test]
-fn slots_of_warps_are_stored_once() {
+fn stores_to_slots_of_warps_wait() {
     let crowd = crowd();
     let twice = kernel_of(&format!(
         "\tmul.lo.s32 %w, %n, 5;\n\tmul.lo.s32 %v, %n, 7;\n{crowd}\tadd.s32 %s, %s, %v;\n\tmul.lo.s32 %v, %n, 9;\n{crowd}\
          \tadd.s32 %s, %s, %v;\n\tadd.s32 %s, %s, %w;\n"
     ));
-    let case = affine(&twice);
-    assert!(is_lane(case.home("%v")));
-    let found = case.with_warp_slot("%v");
-    assert!(
-        found
-            .iter()
-            .any(|violation| matches!(violation, Violation::Rewritten { .. })),
-        "{found:?}"
+    let round = format!(
+        "$loop:\n\tmul.lo.s32 %v, %i, %n;\n{crowd}\tadd.s32 %s, %s, %v;\n\tadd.s32 %i, %i, 1;\n\
+         \tsetp.lt.s32 %p1, %i, %n;\n\t@%p1 bra $loop;\n"
     );
-    let again = kernel_of(&format!(
-        "\tmul.lo.s32 %w, %n, 5;\n\tmov.u32 %i, 0;\n$loop:\n\tmul.lo.s32 %v, %i, %n;\n{crowd}\tadd.s32 %s, %s, %v;\n\
-         \tadd.s32 %i, %i, 1;\n\tsetp.lt.s32 %p1, %i, %n;\n\t@%p1 bra $loop;\n\tadd.s32 %s, %s, %w;\n"
+    let start = "\tmul.lo.s32 %w, %n, 5;\n\tmov.u32 %i, 0;\n";
+    let again = kernel_of(&format!("{start}{round}\tadd.s32 %s, %s, %w;\n"));
+    // Lanes that have ended are not waited for.
+    let ended = kernel_of(&format!(
+        "\tsetp.gt.s32 %p1, %t, 40;\n\t@%p1 bra $end;\n{start}{round}\tadd.s32 %s, %s, %w;\n"
+    ))
+    .replace("\tret;", "$end:\n\tret;");
+    let in_step = Budget {
+        in_step: true,
+        ..BUDGET
+    };
+    let rewritten = |violation: &Violation| matches!(violation, Violation::Rewritten { .. });
+    let in_loop = |violation: &Violation| matches!(violation, Violation::InLoop { .. });
+    for (file, broken) in [
+        (&twice, &rewritten as &dyn Fn(&Violation) -> bool),
+        (&again, &in_loop),
+        (&ended, &in_loop),
+    ] {
+        let case = affine(file);
+        assert!(matches!(case.home("%v"), Home::Warp(_)), "{:?}", case.homes);
+        let launch = launch();
+        let wanted = after(file, &launch);
+        let whole = |text: &str| format!("{}{text}", &file[..file.find(".visible").unwrap_or(0)]);
+        let agree = |text: &str| {
+            let all = interleaved(&whole(text), &launch);
+            all.iter().all(|found| *found == wanted)
+        };
+        assert!(agree(&case.text), "{}", case.text);
+        let bare = case.without_barriers();
+        assert!(!agree(&bare), "{bare}");
+        let found = case.judged(&bare, &BUDGET);
+        assert!(found.iter().any(broken), "{found:?}");
+        // Lanes of earlier machines go in step.
+        let case = fitted(file, Allocator::Affine, &in_step, &launch);
+        assert!(matches!(case.home("%v"), Home::Warp(_)), "{:?}", case.homes);
+        assert!(!case.text.contains("bar.warp.sync"), "{}", case.text);
+        assert_ne!(case.judged(&case.text, &BUDGET), []);
+    }
+    // A mask has 32 lanes.
+    let wide = Budget {
+        lanes: 64,
+        ..BUDGET
+    };
+    let mut wave = launch();
+    wave.warp_size = 64;
+    assert!(is_lane(
+        fitted(&again, Allocator::Affine, &wide, &wave).home("%v")
     ));
-    let case = affine(&again);
-    assert!(is_lane(case.home("%v")));
-    let found = case.with_warp_slot("%v");
-    assert!(
-        found
-            .iter()
-            .any(|violation| matches!(violation, Violation::InLoop { .. })),
-        "{found:?}"
-    );
     // Values that never live together have slots of their own.
     let apart = kernel_of(&format!(
         "\tmul.lo.s32 %v, %n, 5;\n{crowd}\tadd.s32 %s, %s, %v;\n\tmul.lo.s32 %w, %n, 7;\n{crowd}\tadd.s32 %s, %s, %w;\n"

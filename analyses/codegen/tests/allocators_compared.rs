@@ -214,6 +214,7 @@ const fn budget(words: u16) -> Budget {
         lanes: 32,
         warps: 32,
         shared_bytes: 16_384,
+        in_step: false,
     }
 }
 

@@ -55,6 +55,7 @@ fn fitted(file: &str, at: usize, launch: &Launch, words: u16) -> Option<String> 
         lanes: 32,
         warps: threads.div_ceil(32),
         shared_bytes: 16_384,
+        in_step: false,
     };
     let mut out = String::new();
     let mut end = 0;

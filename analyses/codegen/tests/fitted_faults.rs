@@ -45,6 +45,7 @@ fn judge(file: &str, launch: &Launch, words: u16, counts: &mut Counts) {
         lanes: 32,
         warps: threads.div_ceil(32),
         shared_bytes: 16_384,
+        in_step: false,
     };
     for (item, function) in functions(file) {
         for allocator in ALLOCATORS {

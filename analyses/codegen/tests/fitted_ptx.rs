@@ -21,7 +21,8 @@ use fitting::{ALLOCATORS, defined, functions, listed, parsed};
 use lockstep_codegen::target::ptx::machine::check::check;
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made};
 use lockstep_codegen::target::ptx::machine::{pressure, read};
-use oracle::interp::{self, Launch};
+use ir::{Module, Op};
+use oracle::interp::{self, Launch, Mode};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
 use std::collections::BTreeMap;
 
@@ -32,6 +33,9 @@ struct Count {
     fitted: u64,
     runs: u64,
     refused: BTreeMap<String, u64>,
+    /// Runs with lanes interleaved, and those of texts with barriers of warps.
+    interleaved: u64,
+    waited: u64,
     /// Spilled registers by the kind of their home.
     homes: BTreeMap<&'static str, u64>,
 }
@@ -107,7 +111,14 @@ fn budget(words: u16, launch: &Launch) -> Budget {
         lanes: 32,
         warps: threads.div_ceil(32),
         shared_bytes: 16_384,
+        in_step: false,
     }
+}
+
+/// Returns true where each lane computes for itself.
+fn is_alone(module: &Module) -> bool {
+    let mut ops = module.functions.iter().flat_map(|own| own.insts.values());
+    ops.all(|data| !matches!(data.op, Op::Warp(_) | Op::Barrier(_)))
 }
 
 fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str) {
@@ -119,6 +130,10 @@ fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str)
     launch.scramble_undefined = false;
     let before = interp::run(&module, &launch);
     launch.limits.steps = launch.limits.steps.saturating_mul(20);
+    let mut apart = launch.clone();
+    apart.mode = Mode::Interleaved;
+    let alone = before.error.is_none() && is_alone(&module);
+    let alone = alone && interp::run(&module, &apart).buffers == before.buffers;
     for words in [8, 10, 16, 21, 32] {
         for allocator in ALLOCATORS {
             let budget = budget(words, &launch);
@@ -135,6 +150,19 @@ fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str)
                 same,
                 "{what}, {words} words, {allocator:?}: {:?} {:?}\n{text}\n{after}",
                 before.error, now.error
+            );
+            let waits = after.contains("bar.warp.sync 0xffffffff");
+            if !alone || words != 8 && !waits {
+                continue;
+            }
+            apart.seed = u64::from(words);
+            let now = interp::run(&module, &apart);
+            count.interleaved += 1;
+            count.waited += u64::from(waits);
+            assert!(
+                now.error.is_none() && now.buffers == before.buffers,
+                "{what}, {words} words, {allocator:?}, interleaved: {:?}\n{text}\n{after}",
+                now.error
             );
         }
     }
@@ -153,6 +181,7 @@ fn random_texts_compute_the_same() {
     }
     println!("{count:#?}");
     assert!(count.runs >= 4 * TEXTS, "{count:?}");
+    assert!(count.waited >= TEXTS / 4, "{count:?}");
     for kind in [
         "constant",
         "recompute",
@@ -216,6 +245,7 @@ fn files_of_others_are_in_their_registers() {
                     lanes: 32,
                     warps: 32,
                     shared_bytes: 16_384,
+                    in_step: false,
                 };
                 match function.fitted(&file[item.clone()], allocator, &budget) {
                     Ok(made) => {

@@ -1,6 +1,7 @@
 //! Functions of a PTX file with their values in a number of registers.
 
 use crate::db::{self, Db, File, Item};
+use crate::derive::figures::named_target;
 use crate::program::{self, Language, is_named, own_items};
 use codegen::Refusal;
 use codegen::machine::Gpu;
@@ -8,7 +9,7 @@ use codegen::machine::occupancy::{Need, occupancy};
 use codegen::machine::schema::Key;
 use codegen::target::ptx::machine::fit::{Allocator, Budget, Made, Source, fit};
 use codegen::target::ptx::machine::park::Workgroup;
-use codegen::target::ptx::machine::states::{State, states, together_by_statement};
+use codegen::target::ptx::machine::states::{Arrival, State, arrivals_by_statement, states};
 use codegen::target::ptx::machine::{Body, read};
 use facts::{Method, Options, Scope};
 use ir::SymbolKind;
@@ -40,9 +41,11 @@ pub struct Prepared {
     pub text: String,
     pub body: Body,
     pub states: Vec<State>,
-    /// True for each statement that all lanes of a warp execute together, once.
-    pub together: Vec<bool>,
+    /// The manner in which the lanes of a warp come to each statement.
+    pub arrivals: Vec<Arrival>,
     pub lanes: u32,
+    /// The lanes of a warp go in step.
+    pub in_step: bool,
     pub warps: u32,
     /// Bytes of shared memory that slots may take.
     pub shared_bytes: u32,
@@ -64,6 +67,7 @@ impl Prepared {
             lanes: self.lanes,
             warps: self.warps,
             shared_bytes: self.shared_bytes,
+            in_step: self.in_step,
         }
     }
     /// The same, with shared memory that lowers no occupancy of a kernel in so many `registers`.
@@ -100,7 +104,7 @@ impl Prepared {
             text: &self.text,
             rolled,
         };
-        fit(source, allocator, &self.states, &self.early(), budget)
+        fit(source, allocator, &self.states, &self.arrivals, budget)
     }
     /// Bytes of shared memory that leave as many workgroups on a multiprocessor as so many registers allow.
     pub fn spare_shared(&self, words: u16) -> u32 {
@@ -129,9 +133,6 @@ impl Prepared {
             }
         }
         low
-    }
-    pub fn early(&self) -> impl Fn(u32) -> bool + '_ {
-        |statement| self.together.get(statement as usize) == Some(&true)
     }
 }
 
@@ -166,6 +167,8 @@ pub fn prepared(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Function> {
         return Vec::new();
     }
     let text = program::text(file.source(db));
+    // Code for an earlier architecture keeps its lanes in step on a later one.
+    let in_step = named_target(&text).is_some_and(|(_, number)| number < 70);
     let mut out = Vec::new();
     for (place, item) in own_items(db, file) {
         let PtxItemKind::Function(tree) = &db::ptx_tree(db, item).kind else {
@@ -178,7 +181,7 @@ pub fn prepared(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Function> {
         };
         let place = Span::new(place.start, place.end);
         let head = tree.name.span.shifted(place.start);
-        let known = of_function(db, item, tree, own, (place, head));
+        let known = of_function(db, item, tree, own, (place, head), in_step);
         out.push((tree.name.text.clone(), place, head, known));
     }
     out
@@ -190,6 +193,7 @@ fn of_function(
     tree: &PtxFunction,
     text: &str,
     (place, head): (Span, Span),
+    in_step: bool,
 ) -> Result<Prepared, Refusal> {
     let body = read(tree)?;
     let lowered = db::lowered(db, item).first();
@@ -212,7 +216,7 @@ fn of_function(
         ..Options::default()
     };
     let facts = facts::analyze(0, &lowered.module, &options);
-    let together = together_by_statement(&body, tree, function, &facts);
+    let arrivals = arrivals_by_statement(&body, tree, function, &facts);
     let lanes = function.launch.warp_size.unwrap_or(options.warp_size);
     let gpu = db::machine(db, program::settings(db, item.main(db))).gpu();
     let most = gpu.count(Key::SharedDeclared);
@@ -226,8 +230,9 @@ fn of_function(
         text: text.to_owned(),
         states: states(&body, function, &facts),
         body,
-        together,
+        arrivals,
         lanes,
+        in_step,
         warps: threads(function, &options).div_ceil(lanes.max(1)),
         shared_bytes: left,
         workgroup: workgroup(function, &options),

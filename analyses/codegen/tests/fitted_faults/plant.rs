@@ -3,7 +3,7 @@
 /// Texts with one fault each.
 type Plant = fn(&str) -> Vec<String>;
 
-pub(crate) const FAULTS: [(&str, Plant); 24] = [
+pub(crate) const FAULTS: [(&str, Plant); 25] = [
     ("loads of two slots swapped", slots_swapped),
     ("store left out", |text| without(text, is_store)),
     ("load left out", |text| without(text, is_load)),
@@ -31,6 +31,7 @@ pub(crate) const FAULTS: [(&str, Plant); 24] = [
     ("slots in a variable of the kernel", own_variable),
     ("a lane's slot becomes a warp's", lanes_to_warp),
     ("a store twice", stored_again),
+    ("a barrier left out", |text| without(text, is_barrier)),
     ("a guard on a store", guarded_store),
     ("an instruction left out", |text| without(text, is_own)),
     ("an effect too many", effect),
@@ -74,6 +75,9 @@ fn is_load(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("ld.local.b") && line.contains("__lockstep")
         || line.starts_with("ld.volatile.shared.b")
+}
+fn is_barrier(line: &str) -> bool {
+    line.trim_start().starts_with("bar.warp.sync")
 }
 fn is_slot(line: &str) -> bool {
     is_store(line) || is_load(line)

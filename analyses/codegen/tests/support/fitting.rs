@@ -6,7 +6,7 @@ use facts::{Method, Options, Scope};
 use lockstep_codegen::mir::liveness::Liveness;
 use lockstep_codegen::target::ptx::machine::check::Known;
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Made, Source, fit};
-use lockstep_codegen::target::ptx::machine::states::{State, states, together_by_statement};
+use lockstep_codegen::target::ptx::machine::states::{State, arrivals_by_statement, states};
 use lockstep_codegen::target::ptx::machine::{Body, read};
 use std::ops::Range;
 use syntax::ptx::{PtxFunction, PtxItemKind, StatementKind, parse_item};
@@ -52,12 +52,13 @@ pub(crate) fn functions(file: &str) -> Vec<(Range<usize>, Fittable)> {
                 };
                 let facts = facts::analyze(0, &lowered.module, &options);
                 let function = &lowered.module.functions[0];
-                let together = together_by_statement(&body, &fittable.tree, function, &facts);
+                let arrivals =
+                    arrivals_by_statement(&body, &fittable.tree, function, &facts);
                 fittable.states = states(&body, function, &facts);
                 let names = body.names.iter().cloned();
                 fittable.known = Known {
                     states: names.zip(fittable.states.iter().copied()).collect(),
-                    together,
+                    arrivals,
                 };
                 fittable.body = Ok(body);
             }
@@ -86,14 +87,20 @@ impl Fittable {
         budget: &Budget,
     ) -> Result<Made, String> {
         let body = self.body.as_ref().map_err(String::clone)?;
-        let early = |statement: u32| self.known.together[statement as usize];
         let source = Source {
             tree: &self.tree,
             body,
             text,
             rolled: &[],
         };
-        fit(source, allocator, &self.states, &early, budget).map_err(|refusal| format!("{refusal}"))
+        fit(
+            source,
+            allocator,
+            &self.states,
+            &self.known.arrivals,
+            budget,
+        )
+        .map_err(|refusal| format!("{refusal}"))
     }
 }
 

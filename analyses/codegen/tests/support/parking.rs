@@ -5,7 +5,7 @@
 use facts::{Method, Options};
 use lockstep_codegen::target::ptx::machine::fit::{Budget, Made};
 use lockstep_codegen::target::ptx::machine::park::{Kernel, Parking, Workgroup};
-use lockstep_codegen::target::ptx::machine::states::{states, together_by_statement};
+use lockstep_codegen::target::ptx::machine::states::{arrivals_by_statement, states};
 use lockstep_codegen::target::ptx::machine::{pressure, read};
 use oracle::interp::Launch;
 use syntax::ptx::{PtxFunction, PtxItemKind, parse_item};
@@ -42,7 +42,7 @@ pub(crate) fn parked(
     let facts = facts::analyze(0, &lowered.module, &options);
     let function = &lowered.module.functions[0];
     let states = states(&body, function, &facts);
-    let together = together_by_statement(&body, tree, function, &facts);
+    let arrivals = arrivals_by_statement(&body, tree, function, &facts);
     let threads: u32 = launch.block.iter().product();
     let budget = Budget {
         words: 8,
@@ -50,6 +50,7 @@ pub(crate) fn parked(
         lanes: 32,
         warps: threads.div_ceil(32),
         shared_bytes: 40_960,
+        in_step: false,
     };
     let says = [".maxntid", ".reqntid"]
         .iter()
@@ -67,8 +68,7 @@ pub(crate) fn parked(
         budget: &budget,
         workgroup,
     };
-    let early = |statement: u32| together[statement as usize];
-    let mut parking = Parking::new(kernel, &early, 6).ok()?;
+    let mut parking = Parking::new(kernel, &arrivals, 6).ok()?;
     while parking.count() < steps && parking.step() {}
     let made = parking.made(&parking.loops());
     let out = [

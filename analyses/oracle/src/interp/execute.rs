@@ -6,7 +6,7 @@
 //! lanes that do not execute. Atomics go by ascending lane. `Clock` counts the warp's instructions.
 
 use super::error::{Error, EventKind};
-use super::launch::{InputQuery, hash, mix, text, unit};
+use super::launch::{InputQuery, Mode, hash, mix, text, unit};
 use super::layout::handle;
 use super::machine::{Arrival, Group, Machine, Step};
 use super::memory;
@@ -429,7 +429,9 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                         self.event(group.id, warp, lane, Some(inst), kind);
                     }
                 }
-                return Ok(Step::Next);
+                if self.launch.mode != Mode::Interleaved {
+                    return Ok(Step::Next);
+                }
             }
             Barrier::MicroSimd => return Ok(Step::Next),
         }

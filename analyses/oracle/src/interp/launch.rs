@@ -100,6 +100,10 @@ pub enum Mode {
     Lockstep,
     /// Each lane alone: for programs without warp operations the same results, if they are free of races.
     LanesApart,
+    /// Each lane alone, with a switch to another lane after any instruction, as the seed has it; at a barrier of the
+    /// warp lanes wait for those of its mask that have not ended. For programs without other warp operations: what
+    /// independent thread scheduling may do.
+    Interleaved,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

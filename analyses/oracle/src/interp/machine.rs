@@ -33,6 +33,8 @@ pub(super) enum State {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BarrierKey {
     Name(u64),
+    /// The number of the warp whose lanes wait.
+    Warp(u32),
     Grid,
 }
 
@@ -110,6 +112,8 @@ pub(super) struct Machine<'m, 'r, O: Observer> {
     pub(super) events: Vec<Event>,
     pub(super) event_index: FxHashMap<(u32, u32, u8), usize>,
     pub(super) steps: u64,
+    /// The number of steps at which the running warp's turn is over.
+    pub(super) end_of_slice: u64,
     pub(super) lane_steps: u64,
     memory: u64,
     pub(super) pool: Vec<Vec<Vec<u64>>>,
@@ -146,6 +150,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             events: Vec::new(),
             event_index: FxHashMap::default(),
             steps: 0,
+            end_of_slice: 0,
             lane_steps: 0,
             memory: 0,
             pool: plans.iter().map(|_| Vec::new()).collect(),
@@ -245,7 +250,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             let mask = u64::MAX >> (64 - present);
             let masks: SmallVec<[u64; 1]> = match self.launch.mode {
                 Mode::Lockstep => SmallVec::from_slice(&[mask]),
-                Mode::LanesApart => lanes(mask).map(|lane| 1 << lane).collect(),
+                Mode::LanesApart | Mode::Interleaved => lanes(mask).map(|lane| 1 << lane).collect(),
             };
             for mask in masks {
                 let mut warp = Warp {
@@ -305,7 +310,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         let mut order: Vec<usize> = (0..group.warps.len()).collect();
         loop {
             group.round += 1;
-            if self.launch.shuffle_warps {
+            if self.launch.shuffle_warps || self.launch.mode == Mode::Interleaved {
                 let key = hash(&[self.launch.seed, group.index, group.round]);
                 order.sort_by_key(|&number| mix(key, number as u64));
             }
@@ -398,6 +403,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         }
         let key = match arrival.kind {
             Barrier::Grid => BarrierKey::Grid,
+            Barrier::Warp => BarrierKey::Warp(warp.number),
             _ => BarrierKey::Name(arrival.name),
         };
         if !arrival.arrive {
@@ -409,7 +415,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         }
         let unit = match self.launch.mode {
             Mode::Lockstep => self.width as u64,
-            Mode::LanesApart => 1,
+            Mode::LanesApart | Mode::Interleaved => 1,
         };
         let position = group.barriers.iter().position(|b| b.key == Some(key));
         let position = position.unwrap_or_else(|| {
@@ -442,6 +448,13 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         let mut barrier = 0;
         while barrier < group.barriers.len() {
             let state = &group.barriers[barrier];
+            let present = match state.key {
+                Some(BarrierKey::Warp(number)) => {
+                    let of_warp = |warp: &&Warp| warp.number == number && warp.state != State::Done;
+                    group.warps.iter().filter(of_warp).count() as u32
+                }
+                _ => present,
+            };
             let complete = state.key != Some(BarrierKey::Grid)
                 && state.arrived >= state.expected.unwrap_or(present).max(1);
             if !complete {

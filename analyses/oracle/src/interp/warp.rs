@@ -4,7 +4,7 @@
 //! own stack; lanes that return leave it, lanes that are killed leave all.
 
 use super::error::{Error, EventKind};
-use super::launch::mix;
+use super::launch::{Mode, hash, mix};
 use super::machine::{Arrival, Group, Machine, State, Step, Stop};
 use super::memory::Window;
 use super::observe::{Observer, lanes};
@@ -16,6 +16,8 @@ use smallvec::SmallVec;
 
 /// Instructions that a warp executes before another one has its turn.
 const SLICE: u64 = 20_000;
+/// More than the most instructions of a lane in one go where lanes are interleaved.
+const INTERLEAVED: u64 = 40;
 
 /// One entry of the reconvergence stack.
 #[derive(Clone, Copy, Debug)]
@@ -74,12 +76,17 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         group: &mut Group<'_>,
         warp: &mut Warp,
     ) -> Result<Stop, Error> {
-        let end_of_slice = self.steps + SLICE;
+        let slice = match self.launch.mode {
+            Mode::Interleaved => hash(&[self.launch.seed, group.index, self.steps]) % INTERLEAVED,
+            Mode::Lockstep | Mode::LanesApart => SLICE,
+        };
+        self.end_of_slice = self.steps + slice;
         loop {
             let Some(frame) = warp.frames.last_mut() else {
                 return Ok(Stop::Done);
             };
             let cursor = match frame.cursor {
+                Some(_) if self.is_switched() => return Ok(Stop::Slice),
                 Some(cursor) => cursor,
                 None => {
                     let entry = loop {
@@ -102,7 +109,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                             place: Box::new(place),
                         });
                     }
-                    if self.steps > end_of_slice {
+                    if self.steps > self.end_of_slice {
                         return Ok(Stop::Slice);
                     }
                     warp.visits += 1;
@@ -131,6 +138,11 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         }
     }
 
+    /// Returns true where another lane goes on in the middle of a block.
+    fn is_switched(&self) -> bool {
+        self.launch.mode == Mode::Interleaved && self.steps > self.end_of_slice
+    }
+
     /// Executes the rest of a block; gives a barrier at which the warp arrived.
     pub(super) fn run_block(
         &mut self,
@@ -154,6 +166,12 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             self.lane_steps += active;
             warp.steps += 1;
             match self.execute(group, warp, plan, inst, mask)? {
+                Step::Next if self.is_switched() => {
+                    if let Some(saved) = &mut warp.frames[depth].cursor {
+                        saved.next = number + 1;
+                    }
+                    return Ok(None);
+                }
                 Step::Next => {}
                 Step::Call => {
                     if let Some(saved) = &mut warp.frames[depth].cursor {

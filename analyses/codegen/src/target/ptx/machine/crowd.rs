@@ -230,6 +230,21 @@ impl<'a> Crowd<'a> {
         known.unwrap_or_else(|| Liveness::of(&self.function))
     }
 
+    /// The cost of accesses to the home that a value would get. A barrier takes as long as the store behind it, an
+    /// estimate.
+    pub(super) fn price(
+        &self,
+        register: Virtual,
+        price: &dyn Fn(Home, Class) -> Option<Price>,
+    ) -> Option<Price> {
+        let home = self.slots.wanted(&self.function, register);
+        let mut out = price(home, self.function.class(register))?;
+        if matches!(home, Home::Warp(_) | Home::WarpBase(..)) && self.slots.waits(register) {
+            out.store *= 2.0;
+        }
+        Some(out)
+    }
+
     /// The cost of the cuts of a value.
     fn executed(&self, cuts: &[Cut], price: Price) -> f64 {
         let cost = |cut: &Cut| {
@@ -347,8 +362,7 @@ impl<'a> Crowd<'a> {
         let mut out = Vec::new();
         for register in before.common(&behind).filter(is_candidate) {
             let class = self.function.class(register);
-            let home = self.slots.wanted(&self.function, register);
-            let Some(price) = price(home, class) else {
+            let Some(price) = self.price(register, price) else {
                 continue;
             };
             let named = self.named.named(register);

@@ -4,9 +4,9 @@
 //!
 //! The choice of the spilled values' homes and code belongs to [`super::homes`].
 
-use super::homes::{Policy, Slots, once};
+use super::homes::{Policy, Slots, sharing};
 use super::listing::{Listing, accepts, declarations, rolled};
-use super::states::State;
+use super::states::{Arrival, State};
 use super::{Body, Limits, Operation, spare};
 use crate::allocate::rounds::{self, Around, Order};
 use crate::mir::{Target, Virtual};
@@ -42,8 +42,8 @@ pub struct Made {
     pub local_bytes: u32,
 }
 
-/// Writes a function so that its values fit the budget. `states` are those of its registers, `early` decides
-/// for a statement whether all lanes of a warp execute it together, once.
+/// Writes a function so that its values fit the budget. `states` are those of its registers, `arrivals` those
+/// of its statements.
 ///
 /// # Errors
 /// Where one instruction names more registers than the budget has, and where registers are parameters or results.
@@ -51,7 +51,7 @@ pub fn fit(
     source: Source<'_>,
     allocator: Allocator,
     states: &[State],
-    early: &dyn Fn(u32) -> bool,
+    arrivals: &[Arrival],
     budget: &Budget,
 ) -> Result<Made, Refusal> {
     let Source { tree, body, .. } = source;
@@ -59,7 +59,7 @@ pub fn fit(
     // A kernel alone knows its warps, and a shift numbers them.
     let knows = tree.entry && budget.lanes.is_power_of_two();
     if allocator == Allocator::Lockstep {
-        return spare::fit(source, states, early, budget, knows);
+        return spare::fit(source, states, arrivals, budget, knows);
     }
     let mut function = body.function.clone();
     let policy = Policy {
@@ -67,7 +67,7 @@ pub fn fit(
         affine: knows && allocator == Allocator::Affine,
         ..Policy::default()
     };
-    let mut slots = Slots::new(policy, states, once(body, early), budget);
+    let mut slots = Slots::new(policy, states, sharing(body, arrivals, budget), budget);
     let mut kept = Vec::new();
     if policy.uniform {
         let base = function.register(Class::Word);

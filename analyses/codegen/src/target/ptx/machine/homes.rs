@@ -14,11 +14,19 @@
 //! `k * threads` words behind the lane's own address, so that the lanes of a warp access consecutive words.
 //!
 //! Lanes of a warp need not run in step (Volta and later): one may be a whole iteration ahead of another.
-//! Only a value that has *one definition, outside of every loop* lives in a slot of the warp: each lane then
-//! writes the slot before it reads it, once, and the others write the same value. All lanes that come to such
-//! a definition must come at once, too, or two groups write values on which only each group agrees: no branch
-//! at which lanes part leads to it on two ways. A value that no time changes may be written anywhere
-//! ([`super::invariant`]; only [`super::park`] makes use of it). Slots of a lane have no such condition.
+//! Two kinds of values live in a slot of the warp:
+//!
+//! - A value that has *one definition, outside of every loop*: each lane writes the slot before it reads it,
+//!   once, and the others write the same value. All lanes that come to such a definition must come at once,
+//!   too, or two groups write values on which only each group agrees: no branch at which lanes part leads to
+//!   it on two ways.
+//! - A value to whose definitions *all lanes come that have not ended*, equally often. A lane reads what it
+//!   wrote until it writes again, and the barrier of the warp in front of each store (`bar.warp.sync`) keeps
+//!   the others from writing earlier: those that wait have read. Lanes that go in step (sm_6x and earlier)
+//!   need no barrier.
+//!
+//! A value that no time changes may be written anywhere ([`super::invariant`]; only [`super::park`] makes use
+//! of it). Slots of a lane have no such condition.
 //!
 //! Rows iii and iv are for integers; arithmetic is modulo the width of the register on both sides.
 //!
@@ -26,7 +34,7 @@
 
 use super::again::Copies;
 use super::moves::{Space, loaded, moved, stored};
-use super::states::State;
+use super::states::{Arrival, State};
 use super::{Body, Function, Operation};
 use crate::allocate::rounds::Homes;
 use crate::mir::Virtual;
@@ -94,6 +102,16 @@ pub struct Budget {
     pub warps: u32,
     /// Bytes of shared memory that are left to slots.
     pub shared_bytes: u32,
+    /// The lanes of a warp execute in step, as those of sm_6x and earlier do (the CUDA C++ programming guide,
+    /// *Independent Thread Scheduling*).
+    pub in_step: bool,
+}
+
+impl Budget {
+    /// Returns whether the lanes of a warp can be made to wait for each other: the mask of a barrier names 32.
+    const fn can_wait(&self) -> bool {
+        self.in_step || self.lanes == 32
+    }
 }
 
 pub(super) const LANE_SLOTS: &str = "__lockstep_spill";
@@ -131,7 +149,11 @@ pub(super) const MADE: &[&str] = &[
     "st.volatile.shared.b16",
     "st.volatile.shared.b32",
     "st.volatile.shared.b64",
+    BARRIER,
 ];
+/// The barrier of a warp, and the mask of all its lanes.
+pub(super) const BARRIER: &str = "bar.warp.sync";
+const ALL_LANES: &str = "0xffffffff";
 
 /// The mnemonics of the code put around a body, read once.
 static MNEMONICS: LazyLock<FxHashMap<&'static str, Mnemonic>> = LazyLock::new(|| {
@@ -139,20 +161,42 @@ static MNEMONICS: LazyLock<FxHashMap<&'static str, Mnemonic>> = LazyLock::new(||
     names.map(|name| (name, Mnemonic::literal(name))).collect()
 });
 
-/// Registers that are written once, without a guard, where all lanes of the warp that come there come together.
-pub(super) fn once(body: &Body, early: &dyn Fn(u32) -> bool) -> Vec<bool> {
-    let mut writes = vec![0u32; body.function.registers.len()];
-    let mut out = vec![true; writes.len()];
+/// The stores to a slot of the warp that a register may have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Sharing {
+    /// None: the lanes would overwrite each other's values.
+    #[default]
+    Never,
+    /// Plain ones.
+    Plain,
+    /// Each behind a barrier of the warp, unless lanes go in step.
+    Synchronised,
+}
+
+/// Returns for each register how a slot of the warp may be written. `arrivals` are those of the statements.
+pub(super) fn sharing(body: &Body, arrivals: &[Arrival], budget: &Budget) -> Vec<Sharing> {
+    let count = body.function.registers.len();
+    let mut writes = vec![0u32; count];
+    let mut met = vec![(true, true); count];
     for (block, statements) in body.function.blocks.iter().zip(&body.statements) {
         for (operation, &statement) in block.operations.iter().zip(statements) {
+            let arrival = arrivals.get(statement as usize).copied();
+            let arrival = arrival.filter(|_| operation.predicate.is_none());
+            let arrival = arrival.unwrap_or_default();
             for register in operation.writes() {
                 let at = register.0 as usize;
                 writes[at] += 1;
-                out[at] &= writes[at] == 1 && operation.predicate.is_none() && early(statement);
+                met[at].0 &= writes[at] == 1 && arrival.once;
+                met[at].1 &= arrival.all;
             }
         }
     }
-    out
+    let sharing = |(once, all): (bool, bool)| match (once, all && budget.can_wait()) {
+        (true, _) => Sharing::Plain,
+        (false, true) => Sharing::Synchronised,
+        (false, false) => Sharing::Never,
+    };
+    met.into_iter().map(sharing).collect()
 }
 
 /// The homes of spilled registers.
@@ -160,7 +204,7 @@ pub(super) fn once(body: &Body, early: &dyn Fn(u32) -> bool) -> Vec<bool> {
 pub(super) struct Slots<'a> {
     pub(super) policy: Policy,
     pub(super) states: &'a [State],
-    pub(super) once: Vec<bool>,
+    pub(super) sharing: Vec<Sharing>,
     pub(super) budget: &'a Budget,
     pub(super) homes: BTreeMap<Virtual, Home>,
     /// Bytes of a lane in local memory, of a warp, and of a lane in shared memory.
@@ -195,13 +239,13 @@ impl<'a> Slots<'a> {
     pub(super) fn new(
         policy: Policy,
         states: &'a [State],
-        once: Vec<bool>,
+        sharing: Vec<Sharing>,
         budget: &'a Budget,
     ) -> Slots<'a> {
         Slots {
             policy,
             states,
-            once,
+            sharing,
             budget,
             homes: BTreeMap::new(),
             lane_bytes: 0,
@@ -226,7 +270,6 @@ impl<'a> Slots<'a> {
         let integer = matches!(class, Class::Word | Class::Double);
         let affine = self.policy.affine && integer;
         let small = |number: i64| i32::try_from(number).is_ok();
-        let once = self.once.get(register.0 as usize) == Some(&true);
         let bytes = 4 * class.words().max(1);
         let offset = self.warp_bytes.next_multiple_of(bytes);
         let all = (offset + bytes).next_multiple_of(SLOTS_ALIGN);
@@ -235,7 +278,7 @@ impl<'a> Slots<'a> {
             .saturating_mul(self.policy.columns.unwrap_or(0));
         let fits =
             all.saturating_mul(self.budget.warps).saturating_add(used) <= self.budget.shared_bytes;
-        let shared = once
+        let shared = self.sharing(register) != Sharing::Never
             && fits
             && self.policy.uniform
             && matches!(class, Class::Half | Class::Word | Class::Double);
@@ -264,6 +307,33 @@ impl<'a> Slots<'a> {
             _ if self.has_column(class) => Home::Column(self.column_bytes),
             _ => Home::Lane(self.lane_bytes.next_multiple_of(bytes)),
         }
+    }
+
+    fn sharing(&self, register: Virtual) -> Sharing {
+        let known = self.sharing.get(register.0 as usize);
+        known.copied().unwrap_or_default()
+    }
+
+    /// Returns whether a store to a register's slot of the warp stands behind a barrier.
+    pub(super) fn waits(&self, register: Virtual) -> bool {
+        !self.budget.in_step && self.sharing(register) == Sharing::Synchronised
+    }
+
+    /// A store to the warp's slot of a register, behind a barrier where it needs one.
+    fn stored_for_all(
+        &self,
+        register: Virtual,
+        class: Class,
+        offset: u32,
+        from: Virtual,
+    ) -> Vec<Operation> {
+        let mut sources = self.slot(offset);
+        sources.push(from.into());
+        let store = operation(stored(class, Space::Shared), Vec::new(), sources);
+        let barrier = self
+            .waits(register)
+            .then(|| operation(BARRIER, Vec::new(), vec![symbol(ALL_LANES)]));
+        barrier.into_iter().chain([store]).collect()
     }
 
     /// Returns whether shared memory has another slot for each lane.
@@ -510,18 +580,12 @@ impl Homes<Ptx> for Slots<'_> {
         }
         match home {
             Home::Constant(_) | Home::Known(..) | Home::Again(_) | Home::Reload => Vec::new(),
-            Home::Warp(offset) => {
-                let mut sources = self.slot(offset);
-                sources.push(from.into());
-                vec![operation(stored(class, Space::Shared), Vec::new(), sources)]
-            }
+            Home::Warp(offset) => self.stored_for_all(to, class, offset, from),
             Home::WarpBase(offset, c) => {
                 let part = function.register(class);
                 let rest = self.rebuilt(function, class, part, -c, from.into());
-                let mut sources = self.slot(offset);
-                sources.push(part.into());
-                let store = operation(stored(class, Space::Shared), Vec::new(), sources);
-                rest.into_iter().chain([store]).collect()
+                let store = self.stored_for_all(to, class, offset, part);
+                rest.into_iter().chain(store).collect()
             }
             Home::Column(offset) => {
                 let mut out = Vec::new();

@@ -18,10 +18,10 @@
 
 use super::crowd::{Crowd, Price};
 use super::fit::{Budget, Home, Made};
-use super::homes::{Policy, Slots, once};
+use super::homes::{Policy, Sharing, Slots, sharing};
 use super::invariant::{Invariant, invariants};
 use super::listing::{self, Listing, accepts};
-use super::states::State;
+use super::states::{Arrival, State};
 use super::{Body, Operation};
 use crate::mir::Virtual;
 use crate::predicate::loops::natural;
@@ -83,15 +83,14 @@ fn price(home: Home, _: Class) -> Option<Price> {
 }
 
 impl<'a> Parking<'a> {
-    /// Returns a state in which nothing is parked yet. `early` decides for a statement whether all lanes of a
-    /// warp execute it together, once; `limit` is the number of words that may be live, an estimate of the
-    /// number that fits.
+    /// Returns a state in which nothing is parked yet. `arrivals` are those of the statements; `limit` is the
+    /// number of words that may be live, an estimate of the number that fits.
     ///
     /// # Errors
     /// Where registers are parameters or results, and where the function is no kernel.
     pub fn new(
         kernel: Kernel<'a>,
-        early: &dyn Fn(u32) -> bool,
+        arrivals: &[Arrival],
         limit: u32,
     ) -> Result<Parking<'a>, Refusal> {
         let Kernel {
@@ -118,16 +117,25 @@ impl<'a> Parking<'a> {
             again: false,
         };
         let invariants = invariants(tree, body);
-        let mut shared = once(body, early);
+        let mut sharing = sharing(body, arrivals, budget);
+        // What the assembler allocates around barriers was not measured: no value is parked behind one.
+        for own in &mut sharing {
+            if *own == Sharing::Synchronised && !budget.in_step {
+                *own = Sharing::Never;
+            }
+        }
         for (register, invariant) in &invariants {
             let at = register.0 as usize;
-            shared[at] |= match (invariant, states.get(at)) {
+            let always = match (invariant, states.get(at)) {
                 (Invariant::Warp { .. }, _) => true,
                 (Invariant::Affine(own), Some(State::Affine(factor))) => own == factor,
                 _ => false,
             };
+            if always {
+                sharing[at] = Sharing::Plain;
+            }
         }
-        let mut slots = Slots::new(policy, states, shared, budget);
+        let mut slots = Slots::new(policy, states, sharing, budget);
         let mut function = body.function.clone();
         let own = function.registers.len();
         slots.base = Some(function.register(Class::Word));

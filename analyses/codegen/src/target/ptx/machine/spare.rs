@@ -17,8 +17,8 @@ use super::Operation;
 use super::again::Copies;
 use super::crowd::{Crowd, Price};
 use super::fit::{Budget, Home, Made, Source};
-use super::homes::{Policy, Slots, once};
-use super::states::State;
+use super::homes::{Policy, Slots, sharing};
+use super::states::{Arrival, State};
 use crate::allocate::Place;
 use crate::allocate::colour::colour;
 use crate::mir::function::Operand;
@@ -33,7 +33,6 @@ use smol_str::SmolStr;
 const LOCAL: f64 = 8.0;
 const SHARED: f64 = 5.0;
 const PLAIN: f64 = 1.0;
-
 /// The cost of accesses to a home; every home has one.
 fn price(home: Home, class: Class) -> Price {
     let (load, store) = match home {
@@ -53,6 +52,10 @@ fn price(home: Home, class: Class) -> Price {
 fn cost(operation: &Operation) -> f64 {
     let is = |name| operation.mnemonic.opcode().name() == name;
     let operands = || operation.sources.iter();
+    // As [`Crowd::price`] has it.
+    if is("bar") {
+        return SHARED;
+    }
     if !is("ld") && !is("st") {
         return PLAIN;
     }
@@ -78,11 +81,11 @@ struct Attempt<'a> {
 pub(super) fn fit(
     source: Source<'_>,
     states: &[State],
-    early: &dyn Fn(u32) -> bool,
+    arrivals: &[Arrival],
     budget: &Budget,
     knows: bool,
 ) -> Result<Made, Refusal> {
-    let once = once(source.body, early);
+    let sharing = sharing(source.body, arrivals, budget);
     let mut best: Option<(f64, Attempt<'_>)> = None;
     let mut refused = Refusal::Registers {
         file: SmolStr::new_static("Word"),
@@ -98,7 +101,7 @@ pub(super) fn fit(
             again: source.tree.entry,
             ..Policy::default()
         };
-        let mut slots = Slots::new(policy, states, once.clone(), budget);
+        let mut slots = Slots::new(policy, states, sharing.clone(), budget);
         if policy.again {
             slots.copies = Copies::new(source.tree, source.body);
         }
@@ -200,12 +203,9 @@ fn costs(crowd: &Crowd<'_>) -> Vec<f64> {
         .map(Virtual)
         .map(|register| {
             let free = !crowd.fixed.contains(&register);
-            free.then(|| {
-                price(
-                    crowd.slots.wanted(function, register),
-                    function.class(register),
-                )
-            })
+            crowd
+                .price(register, &|home, class| Some(price(home, class)))
+                .filter(|_| free)
         })
         .collect();
     let fixed = |price: &Option<Price>| if price.is_some() { 0.0 } else { f64::INFINITY };

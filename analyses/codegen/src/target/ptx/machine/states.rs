@@ -7,6 +7,8 @@ use super::Body;
 use crate::mir::Virtual;
 use facts::{FunctionFacts, Scope};
 use fixedbitset::FixedBitSet;
+use ir::cfg::ControlFlow;
+use ir::dominators::DominatorTree;
 use ir::{BindingKind, Block, Function, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -106,17 +108,52 @@ pub fn states(body: &Body, function: &Function, facts: &FunctionFacts) -> Vec<St
         .collect()
 }
 
-/// Returns for each block whether the lanes of a warp that come to it come at once, and at most once: no loop
-/// has it, and no branch at which lanes part leads to it on two ways. On one way, those that took it are
-/// still together.
+/// The manner in which the lanes of a warp come to a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Arrival {
+    /// Those that come, come at once, and at most once.
+    pub once: bool,
+    /// All that have not ended come, all of them equally often.
+    pub all: bool,
+}
+
+impl Arrival {
+    fn meet(self, other: Arrival) -> Arrival {
+        Arrival {
+            once: self.once && other.once,
+            all: self.all && other.all,
+        }
+    }
+}
+
+/// The manner in which lanes come to each block.
+///
+/// *Once*: no loop has the block, and no branch at which lanes part leads to it on two ways. On one way, those
+/// that took it are still together. *All*: no branch at which lanes part has the block between itself and the
+/// place where its ways meet again. Lanes that such a branch sends to the end of the function on a way without
+/// instructions have ended as far as its other ways are concerned.
 #[must_use]
-pub fn together(function: &Function, facts: &FunctionFacts) -> Vec<bool> {
-    let flow = ir::cfg::ControlFlow::new(function);
+pub fn arrivals(function: &Function, facts: &FunctionFacts) -> Vec<Arrival> {
+    let flow = ControlFlow::new(function);
     let forest = ir::loops::LoopForest::new(&flow);
+    let meeting = DominatorTree::post_dominators(&flow);
     let count = function.blocks.len();
-    let mut out = vec![false; count];
+    let mut out = vec![Arrival::default(); count];
     for &block in &flow.order {
-        out[block.0 as usize] = forest.of(block).is_none();
+        out[block.0 as usize] = Arrival {
+            once: forest.of(block).is_none(),
+            all: true,
+        };
+    }
+    // Blocks from which lanes come to an end at once.
+    let mut ends = FixedBitSet::with_capacity(count);
+    for &block in flow.order.iter().rev() {
+        let next = &flow.successors[block];
+        let ended = next.iter().all(|next| ends.contains(next.0 as usize));
+        ends.set(
+            block.0 as usize,
+            function.blocks[block].insts.is_empty() && ended,
+        );
     }
     let parts = |block: Block| {
         let several = flow.successors[block].len() > 1;
@@ -133,7 +170,7 @@ pub fn together(function: &Function, facts: &FunctionFacts) -> Vec<bool> {
         ways.sort_unstable();
         ways.dedup();
         let mut seen = FixedBitSet::with_capacity(count);
-        for way in ways {
+        for &way in &ways {
             let mut own = FixedBitSet::with_capacity(count);
             work.push(way);
             while let Some(block) = work.pop() {
@@ -141,8 +178,23 @@ pub fn together(function: &Function, facts: &FunctionFacts) -> Vec<bool> {
                     work.extend(&flow.successors[block]);
                 }
             }
-            own.intersection(&seen).for_each(|block| out[block] = false);
+            own.intersection(&seen)
+                .for_each(|block| out[block].once = false);
             seen.union_with(&own);
+        }
+        let (ended, stay): (Vec<Block>, Vec<Block>) = ways
+            .iter()
+            .partition(|way| ends.contains(way.0 as usize));
+        // Where all ways end, or one alone goes on, no lanes go on apart. What ends is not come to by all.
+        let apart = if stay.len() > 1 { stay } else { Vec::new() };
+        let meet = meeting.immediate(block);
+        let mut between = FixedBitSet::with_capacity(count);
+        work.extend(ended.into_iter().chain(apart));
+        while let Some(way) = work.pop() {
+            if Some(way) != meet && !between.put(way.0 as usize) {
+                out[way.0 as usize].all = false;
+                work.extend(&flow.successors[way]);
+            }
         }
     }
     out
@@ -150,38 +202,40 @@ pub fn together(function: &Function, facts: &FunctionFacts) -> Vec<bool> {
 
 /// Returns the same for each statement of the body, by the block that it came to.
 #[must_use]
-pub fn together_by_statement(
+pub fn arrivals_by_statement(
     body: &Body,
     tree: &syntax::ptx::PtxFunction,
     function: &Function,
     facts: &FunctionFacts,
-) -> Vec<bool> {
-    let by_block = together(function, facts);
-    let mut by_place: FxHashMap<u32, bool> = FxHashMap::default();
+) -> Vec<Arrival> {
+    let by_block = arrivals(function, facts);
+    let mut by_place: FxHashMap<u32, Arrival> = FxHashMap::default();
+    let mut note = |at: u32, block: Block| {
+        let own = by_block[block.0 as usize];
+        let known = by_place.entry(at).or_insert(own);
+        *known = known.meet(own);
+    };
     for (block, data) in function.blocks.iter() {
-        let mut note = |loc: ir::Loc| {
+        let insts = data.insts.iter().map(|&inst| function.insts[inst].loc);
+        for loc in insts.chain([data.loc]) {
             if loc.site == ir::Site(0) {
-                let known = by_place.entry(loc.span.start).or_insert(true);
-                *known &= by_block[block.0 as usize];
+                note(loc.span.start, block);
             }
-        };
-        data.insts
-            .iter()
-            .for_each(|&inst| note(function.insts[inst].loc));
-        note(data.loc);
+        }
     }
     // A binding at the statement's registers counts, too, if the statement became no instruction.
     for binding in &function.bindings {
-        let known = by_place.entry(binding.loc.span.start).or_insert(true);
-        *known &= by_block[binding.block.0 as usize];
+        note(binding.loc.span.start, binding.block);
     }
     let statements = tree.statements().iter().zip(&body.places);
     statements
         .map(|(statement, places)| {
-            let at = |place: &u32| by_place.get(place).copied();
-            let own = at(&statement.span.start).unwrap_or(true);
-            let named = places.iter().all(|(place, _)| at(place) == Some(true));
-            own && !places.is_empty() && named
+            let own = by_place.get(&statement.span.start).copied();
+            let named = places
+                .iter()
+                .map(|(place, _)| by_place.get(place).copied().unwrap_or_default());
+            let known = own.into_iter().chain(named).reduce(Arrival::meet);
+            known.filter(|_| !places.is_empty()).unwrap_or_default()
         })
         .collect()
 }

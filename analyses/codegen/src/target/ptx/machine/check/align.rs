@@ -11,6 +11,7 @@
 
 use super::text::Line;
 use isa::ptx::Effect;
+use syntax::ptx::Operand;
 
 /// The lines of the output in their order: the original's line that each is, where it is one.
 pub(super) type Pairs = Vec<Option<u32>>;
@@ -32,7 +33,17 @@ pub(super) fn may_be_inserted(line: &Line<'_>) -> bool {
     let pure = line
         .opcode
         .is_some_and(|opcode| opcode.effect() == Effect::Pure);
-    pure || line.is_opcode("ld") || line.is_opcode("st")
+    pure || line.is_opcode("ld") || line.is_opcode("st") || is_warp_barrier(line)
+}
+
+/// A barrier of all lanes of a warp, without a guard.
+pub(super) fn is_warp_barrier(line: &Line<'_>) -> bool {
+    let whole = |operand: &Operand| matches!(operand, Operand::Integer(0xffff_ffff, _));
+    let operands = line.instruction.map(|instruction| &instruction.operands[..]);
+    line.is_opcode("bar")
+        && line.has("warp")
+        && line.guard.is_none()
+        && operands.is_some_and(|operands| operands.len() == 1 && operands.iter().all(whole))
 }
 
 /// Pairs the lines. `inserted` tells lines of the output that can be no other.

@@ -10,11 +10,12 @@
 //! that stand in the output change both, inserted ones the storage alone. Where paths join, only common
 //! knowledge stays (the checker of regalloc2, with arithmetic of its own). Slots of a warp obey three more
 //! rules (the notes on Sampaio et al., TOPLAS 2013, section 5): each is stored at one place (S3), outside
-//! loops and where all lanes of a warp come together (S1, S2), with a value that is the same in all of them;
-//! and they belong to an entry, which is not called (S6).
+//! loops and where all lanes of a warp come together (S1, S2), or each store stands behind a barrier of the
+//! warp, at a place to which all lanes come that have not ended (S3); the value is the same in all of them; and
+//! they belong to an entry, which is not called (S6).
 //!
 //! It takes on trust which registers are the same number in all lanes or differ by a multiple of the thread's, and which
-//! statements all lanes come to together; nothing from `fit`. Factors of recomputed values are arithmetic of its own. It does not prove that the original terminates, nor does it
+//! manner in which lanes come to each statement; nothing from `fit`. Factors of recomputed values are arithmetic of its own. It does not prove that the original terminates, nor does it
 //! look at accesses of the original beyond its own variables.
 
 mod align;
@@ -29,7 +30,7 @@ mod text;
 mod walk;
 
 use super::fit::Budget;
-use super::states::State;
+use super::states::{Arrival, State};
 use smol_str::SmolStr;
 use syntax::ptx::PtxFunction;
 
@@ -38,8 +39,8 @@ use syntax::ptx::PtxFunction;
 pub struct Known {
     /// Names and states of registers, those of a name in the order of their first appearances; others differ in any manner.
     pub states: Vec<(SmolStr, State)>,
-    /// Statements to which all lanes of a warp come together, once, are true.
-    pub together: Vec<bool>,
+    /// The manner in which the lanes of a warp come to each statement.
+    pub arrivals: Vec<Arrival>,
 }
 
 /// A rule that the output breaks. Statements are those of the output, where nothing else is said.
@@ -89,7 +90,7 @@ pub enum Violation {
     SharedMemory { bytes: i64 },
     /// A value that is stored once a warp differs between its lanes, or nothing says that it does not.
     NotUniform { statement: u32 },
-    /// Not all lanes of a warp store to its slot together (S1, S2).
+    /// Not all lanes of a warp store to its slot together (S1, S2), or come to a new barrier.
     Parted { statement: u32 },
     /// The store to a warp's slot is in a loop (S1, S3).
     InLoop { statement: u32 },

@@ -26,6 +26,8 @@ pub(super) struct Area {
     pub(super) log_lanes: Option<u32>,
     warps: i64,
     entry: bool,
+    /// Lanes go in step.
+    pub(super) in_step: bool,
 }
 
 /// An access of an inserted line.
@@ -85,6 +87,7 @@ impl Area {
             log_lanes,
             warps: budget.warps.into(),
             entry,
+            in_step: budget.in_step,
         };
         area.mark(after);
         area

@@ -56,6 +56,7 @@ fn guards_and_joins() {
         lanes: 32,
         warps: 1,
         shared_bytes: 0,
+        in_step: false,
     };
     let before = parsed(&original.replace("HEAD", head));
     let judged = |text: &str| check(&before, &parsed(text), &Known::default(), &budget);

@@ -7,7 +7,7 @@ use super::polynomial::{Atom, Polynomial};
 use super::slots::Area;
 use super::text::{Line, Register, Role, Text};
 use super::{Known, Violation, evaluate};
-use crate::target::ptx::machine::states::State;
+use crate::target::ptx::machine::states::{Arrival, State};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
@@ -330,7 +330,8 @@ impl<'a, 't> Walk<'a, 't> {
                 if all.is_empty() {
                     out.push(Violation::NotUniform { statement });
                 }
-                if guard.is_some() || !self.together(at) {
+                let together = self.lanes_come(at).once || self.is_synchronised(at);
+                if guard.is_some() || !together {
                     out.push(Violation::Parted { statement });
                 }
             }
@@ -352,6 +353,12 @@ impl<'a, 't> Walk<'a, 't> {
         }
         if !super::align::may_be_inserted(line) || line.memory.is_some() {
             out.push(Violation::Foreign { statement });
+            return;
+        }
+        if super::align::is_warp_barrier(line) {
+            if !self.lanes_come(at).all {
+                out.push(Violation::Parted { statement });
+            }
             return;
         }
         let copied = match copy(line, self.after) {
@@ -376,9 +383,9 @@ impl<'a, 't> Walk<'a, 't> {
         })
     }
 
-    /// Returns true if all lanes of a warp come together to a line of the output: that is known of the
-    /// original's line in front of it, or behind it, in the same block.
-    fn together(&self, at: u32) -> bool {
+    /// The manner in which lanes come to a line of the output: that is known of the original's line in front of
+    /// it, or behind it, in the same block.
+    fn lanes_come(&self, at: u32) -> Arrival {
         let of = |at: &u32| self.pairs[*at as usize];
         let ends = |at: &u32| self.after.lines[*at as usize].label.is_some();
         let front: Vec<u32> = (0..at).rev().take_while(|at| !ends(at)).collect();
@@ -386,21 +393,32 @@ impl<'a, 't> Walk<'a, 't> {
             let count = self.after.lines.len() as u32;
             (at..count).find_map(|at| of(&at))
         });
-        let Some(pair) = pair else { return false };
-        let statement = self.before.lines[pair as usize].statement;
-        self.known.together.get(statement as usize) == Some(&true)
+        let known = pair.and_then(|pair| {
+            let statement = self.before.lines[pair as usize].statement;
+            self.known.arrivals.get(statement as usize)
+        });
+        known.copied().unwrap_or_default()
     }
 
-    /// Stores to slots of warps: none in a loop, none at two places.
+    /// Returns true for a store to which all lanes come that have not ended, and which no lane executes before
+    /// the others have read what they stored before.
+    fn is_synchronised(&self, at: u32) -> bool {
+        let front = at.checked_sub(1).map(|at| &self.after.lines[at as usize]);
+        let waits = front.is_some_and(super::align::is_warp_barrier);
+        self.lanes_come(at).all && (waits || self.area.in_step)
+    }
+
+    /// Stores to slots of warps: none in a loop, none at two places, unless each is synchronised.
     fn stores(&self, out: &mut Vec<Violation>) {
-        let mut seen: Vec<(u32, i64, u32)> = Vec::new();
+        let mut seen: Vec<(u32, i64, u32, bool)> = Vec::new();
         for (at, line) in self.after.lines.iter().enumerate() {
             let slot = self.pairs[at].is_none() && line.is_opcode("st") && line.has("shared");
             if !slot {
                 continue;
             }
             let at = at as u32;
-            if self.is_in_loop(at) {
+            let synchronised = self.is_synchronised(at);
+            if !synchronised && self.is_in_loop(at) {
                 out.push(Violation::InLoop {
                     statement: line.statement,
                 });
@@ -408,9 +426,10 @@ impl<'a, 't> Walk<'a, 't> {
             let Some((first, size)) = super::slots::constant_place(line) else {
                 continue;
             };
-            for &(other, other_first, other_size) in &seen {
+            for &(other, other_first, other_size, waits) in &seen {
                 if first < other_first + i64::from(other_size)
                     && other_first < first + i64::from(size)
+                    && !(synchronised && waits)
                 {
                     out.push(Violation::Rewritten {
                         statement: line.statement,
@@ -418,7 +437,7 @@ impl<'a, 't> Walk<'a, 't> {
                     });
                 }
             }
-            seen.push((line.statement, first, size));
+            seen.push((line.statement, first, size, synchronised));
         }
     }
 
