@@ -111,7 +111,11 @@ impl Case {
     fn without_barriers(&self) -> String {
         assert!(self.text.contains("bar.warp.sync"), "{}", self.text);
         let kept = |line: &&str| !line.contains("bar.warp.sync");
-        self.text.lines().filter(kept).collect::<Vec<_>>().join("\n")
+        self.text
+            .lines()
+            .filter(kept)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
     /// The verdict on the output with the slot of a lane in a slot of the warp, as a rule that is too weak would have it.
     fn with_warp_slot(&self, name: &str) -> Vec<Violation> {

@@ -16,7 +16,7 @@ mod public;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
-use fitting::{ALLOCATORS, Fittable, functions};
+use fitting::{ALLOCATORS, Fittable, functions, is_in_step};
 use ir::{FunctionKind, Inst, Module};
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made};
 use lockstep_codegen::target::ptx::machine::states::State;
@@ -207,14 +207,14 @@ fn compared(
     }))
 }
 
-const fn budget(words: u16) -> Budget {
+fn budget(words: u16, file: &str) -> Budget {
     Budget {
         words,
         predicates: 7,
         lanes: 32,
         warps: 32,
         shared_bytes: 16_384,
-        in_step: false,
+        in_step: is_in_step(file),
     }
 }
 
@@ -230,7 +230,7 @@ fn ours_loads_less_of_random_kernels() {
             };
             for (item, function) in functions(&file) {
                 let at = (&item, &function);
-                let found = compared(&file, at, Some(&launch), &budget(words), &mut [0; 4]);
+                let found = compared(&file, at, Some(&launch), &budget(words, &file), &mut [0; 4]);
                 rows.extend(found.map(|found| (format!("{seed}"), found)));
             }
         }
@@ -257,7 +257,7 @@ fn accesses_of_public_kernels() {
             let file = public::text_of(path);
             for (item, function) in functions(&file) {
                 let at = (&item, &function);
-                let found = compared(&file, at, None, &budget(words), &mut refused);
+                let found = compared(&file, at, None, &budget(words, &file), &mut refused);
                 let name = format!("{} {}", path.display(), function.tree.name.text);
                 rows.extend(found.map(|found| (name, found)));
             }

@@ -17,11 +17,11 @@ mod public;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
-use fitting::{ALLOCATORS, defined, functions, listed, parsed};
+use fitting::{ALLOCATORS, defined, functions, is_in_step, listed, parsed};
+use ir::{Module, Op};
 use lockstep_codegen::target::ptx::machine::check::check;
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made};
 use lockstep_codegen::target::ptx::machine::{pressure, read};
-use ir::{Module, Op};
 use oracle::interp::{self, Launch, Mode};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
 use std::collections::BTreeMap;
@@ -245,7 +245,7 @@ fn files_of_others_are_in_their_registers() {
                     lanes: 32,
                     warps: 32,
                     shared_bytes: 16_384,
-                    in_step: false,
+                    in_step: is_in_step(&file),
                 };
                 match function.fitted(&file[item.clone()], allocator, &budget) {
                     Ok(made) => {

@@ -52,8 +52,7 @@ pub(crate) fn functions(file: &str) -> Vec<(Range<usize>, Fittable)> {
                 };
                 let facts = facts::analyze(0, &lowered.module, &options);
                 let function = &lowered.module.functions[0];
-                let arrivals =
-                    arrivals_by_statement(&body, &fittable.tree, function, &facts);
+                let arrivals = arrivals_by_statement(&body, &fittable.tree, function, &facts);
                 fittable.states = states(&body, function, &facts);
                 let names = body.names.iter().cloned();
                 fittable.known = Known {
@@ -102,6 +101,16 @@ impl Fittable {
         )
         .map_err(|refusal| format!("{refusal}"))
     }
+}
+
+/// Returns true for a file whose code keeps the lanes of a warp in step: it names an architecture before sm_70.
+pub(crate) fn is_in_step(file: &str) -> bool {
+    let target = file.split(".target").nth(1).unwrap_or("");
+    let number = target.trim_start().strip_prefix("sm_").unwrap_or("");
+    let digits = number.split(|c: char| !c.is_ascii_digit()).next();
+    digits
+        .and_then(|digits| digits.parse::<u32>().ok())
+        .is_some_and(|number| number < 70)
 }
 
 /// A function's tree.

@@ -182,9 +182,8 @@ pub fn arrivals(function: &Function, facts: &FunctionFacts) -> Vec<Arrival> {
                 .for_each(|block| out[block].once = false);
             seen.union_with(&own);
         }
-        let (ended, stay): (Vec<Block>, Vec<Block>) = ways
-            .iter()
-            .partition(|way| ends.contains(way.0 as usize));
+        let (ended, stay): (Vec<Block>, Vec<Block>) =
+            ways.iter().partition(|way| ends.contains(way.0 as usize));
         // Where all ways end, or one alone goes on, no lanes go on apart. What ends is not come to by all.
         let apart = if stay.len() > 1 { stay } else { Vec::new() };
         let meet = meeting.immediate(block);

@@ -19,7 +19,7 @@ pub(super) type Pairs = Vec<Option<u32>>;
 /// The pairing that is tried: inserted lines are taken to stand in front of lines of the same shape, or behind them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Preference {
-    /// In front, but for a line in front of a store to a slot that seems to make the part of a value which is stored.
+    /// In front, but for a line that seems to make the part of a value which is stored in a slot, or a value of such a part.
     LaterThanParts,
     Later,
     Earlier,
@@ -39,7 +39,9 @@ pub(super) fn may_be_inserted(line: &Line<'_>) -> bool {
 /// A barrier of all lanes of a warp, without a guard.
 pub(super) fn is_warp_barrier(line: &Line<'_>) -> bool {
     let whole = |operand: &Operand| matches!(operand, Operand::Integer(0xffff_ffff, _));
-    let operands = line.instruction.map(|instruction| &instruction.operands[..]);
+    let operands = line
+        .instruction
+        .map(|instruction| &instruction.operands[..]);
     line.is_opcode("bar")
         && line.has("warp")
         && line.guard.is_none()
@@ -116,10 +118,12 @@ fn stretch(
     let mut end = to.end;
     for (at, first) in from.zip(earliest).rev() {
         let partners = || (first..end).rev().filter(|other| fits(at, *other));
-        let last_parts = |other: &usize| {
-            preference == Preference::LaterThanParts && stores_a_part(output, inserted, *other)
+        let parts = |other: &usize| {
+            preference == Preference::LaterThanParts
+                && (stores_a_part(output, inserted, *other)
+                    || adds_to_a_part(output, inserted, *other))
         };
-        let found = partners().find(|other| !last_parts(other));
+        let found = partners().find(|other| !parts(other));
         let Some(found) = found.or_else(|| partners().next()) else {
             return Err(original[at].statement);
         };
@@ -129,12 +133,32 @@ fn stretch(
     Ok(())
 }
 
+/// A line makes a value of its uniform part: it reads what is loaded from a slot up to three lines in front of
+/// it, and the multiple that the line in front of it makes.
+fn adds_to_a_part(output: &[Line<'_>], inserted: &[bool], at: usize) -> bool {
+    let reads = |from: usize| {
+        let made: Vec<u32> = output[from].writes().collect();
+        output[at].reads().any(|register| made.contains(&register))
+    };
+    let front = at.saturating_sub(3)..at.saturating_sub(1);
+    let loads = |from: usize| inserted[from] && output[from].is_opcode("ld") && reads(from);
+    at > 1 && output[at - 1].is_opcode("mul") && reads(at - 1) && front.rev().any(loads)
+}
+
 /// A line makes the uniform part of a value, which is stored behind it: it reads a multiple that the line in front of it makes.
 fn stores_a_part(output: &[Line<'_>], inserted: &[bool], at: usize) -> bool {
     let (Some(before), Some(behind)) = (at.checked_sub(1), output.get(at + 1)) else {
         return false;
     };
-    let stored = inserted[at + 1] && behind.is_opcode("st");
+    // A barrier may stand in front of the store.
+    let store = match is_warp_barrier(behind) {
+        true => at + 2,
+        false => at + 1,
+    };
+    let Some(behind) = output.get(store) else {
+        return false;
+    };
+    let stored = inserted[store] && behind.is_opcode("st");
     let own: Vec<u32> = output[at].writes().collect();
     let passes = stored && behind.reads().any(|register| own.contains(&register));
     let multiple = &output[before];
