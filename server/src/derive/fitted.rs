@@ -168,7 +168,7 @@ pub fn prepared(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Function> {
     }
     let text = program::text(file.source(db));
     // Code for an earlier architecture keeps its lanes in step on a later one.
-    let in_step = named_target(&text).is_some_and(|(_, number)| number < 70);
+    let in_step = named_target(text).is_some_and(|(_, number)| number < 70);
     let mut out = Vec::new();
     for (place, item) in own_items(db, file) {
         let PtxItemKind::Function(tree) = &db::ptx_tree(db, item).kind else {

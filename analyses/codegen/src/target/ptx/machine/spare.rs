@@ -33,6 +33,7 @@ use smol_str::SmolStr;
 const LOCAL: f64 = 8.0;
 const SHARED: f64 = 5.0;
 const PLAIN: f64 = 1.0;
+
 /// The cost of accesses to a home; every home has one.
 fn price(home: Home, class: Class) -> Price {
     let (load, store) = match home {

@@ -181,13 +181,22 @@ impl Checker<'_> {
             name: self.after[b].clone(),
             value: format!("{last} {} {next}", self.after[b]),
         };
-        // The author's own conversion: `(int)v * 4`.
-        let open = self.after[..b].iter().rposition(|word| word == "(");
-        let converted = last == ")"
-            && open.is_some_and(|open| {
-                let inside = &self.after[open + 1..b - 1];
-                !inside.is_empty() && inside.iter().all(|word| is_word(word))
-            });
+        // The author's own conversion: `(int)v * 4`, `(int)(v) * 4`.
+        let cast = |end: Option<usize>| {
+            let end = end.filter(|&end| self.after[end] == ")")?;
+            let open = self.after[..end].iter().rposition(|word| word == "(")?;
+            let inside = &self.after[open + 1..end];
+            (!inside.is_empty() && inside.iter().all(|word| is_word(word))).then_some(())
+        };
+        let (mut first, mut end) = (b, b);
+        // A parenthesis behind a word is that of a call.
+        while word(first.checked_sub(1)) == "("
+            && word(Some(end + 1)) == ")"
+            && !is_word(word(first.checked_sub(2)))
+        {
+            (first, end) = (first - 1, end + 1);
+        }
+        let converted = cast(first.checked_sub(1)).is_some();
         if converted {
             return Ok(());
         }

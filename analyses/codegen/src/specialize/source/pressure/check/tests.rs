@@ -118,7 +118,8 @@ fn a_broadcast_stands_around_a_whole_initial_value() {
 #[test]
 fn a_variable_of_fewer_bits_is_converted_back_where_they_matter() {
     let before = "void f(long* p, int n) { const long long int i = n; size_t k = n & 7; for (long j = 0; j < n; j++) { \
-                  p[i] = i * 4; g(k++); p[k] = k; } long x = i; }";
+                  p[i] = i * 4; g(k++); p[k] = k; } long x = i; \
+                  g((long)(i) * 5); }";
     let all = [
         ("const long long int i", "const int i"),
         ("size_t k", "unsigned k"),
@@ -136,6 +137,12 @@ fn a_variable_of_fewer_bits_is_converted_back_where_they_matter() {
     };
     assert!(with(&[]));
     assert!(with(&[("p[i]", "p[(long long)i]")]));
+    // The author's own conversion, around parentheses, too; a call converts to who knows what.
+    assert!(with(&[("(long)(i) * 5", "(long)((long long)i) * 5")]));
+    let called = |text: &str| text.replace("g((long)(i) * 5)", "g((long)g(i) * 5)");
+    let after = called(before).replace("const long long int i", "const int i");
+    let after = after.replace("= i * 4", "= (long long)i * 4");
+    assert!(check(Kind::Narrow, &called(before), &after, &["i"]).is_err());
     // Back to another type, or not at all.
     assert!(!with(&[("(long long)i * 4", "(long)i * 4")]));
     assert!(!with(&[("(long long)i * 4", "i * 4")]));
