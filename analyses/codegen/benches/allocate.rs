@@ -9,7 +9,7 @@ mod fitting;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use fitting::functions;
-use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget};
+use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Scheduling};
 use std::fmt::Write;
 use std::hint::black_box;
 
@@ -87,7 +87,7 @@ fn allocation(c: &mut Criterion) {
                     lanes: 32,
                     warps: 8,
                     shared_bytes: 4096,
-                    in_step: false,
+                    scheduling: Scheduling::Waiting,
                 };
                 let name = format!("{allocator:?}, {words} words");
                 group.bench_with_input(

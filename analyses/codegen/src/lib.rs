@@ -1,6 +1,8 @@
 //! IR and facts to other code. Knows machines and target languages; never how a program was written.
 //!
 //! A request that cannot be met is answered by a `Refusal`, data that the user sees as the reason.
+// A library prints nothing.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 /// Integration tests share modules with unit tests, by the name that they have for this crate.
 #[cfg(test)]

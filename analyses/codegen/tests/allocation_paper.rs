@@ -11,7 +11,7 @@ use facts::paper::polynomial;
 use fitting::{functions, parsed};
 use listing::{Listing, figure_17, figure_19};
 use lockstep_codegen::target::ptx::machine::check::check;
-use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home};
+use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Scheduling};
 use oracle::interp::micro_simd::{self, Setting};
 use std::collections::BTreeMap;
 use syntax::musimd::parse;
@@ -240,7 +240,7 @@ fn avg_square_in_ptx() {
             lanes: 32,
             warps: 1,
             shared_bytes: 16_384,
-            in_step: false,
+            scheduling: Scheduling::Waiting,
         };
         let made = function.fitted(&file[item.clone()], allocator, &budget)?;
         let after = parsed(&made.text);

@@ -12,7 +12,7 @@ use fitting::{Fittable, functions, listed, parsed};
 use ir::FunctionKind;
 use kernels::{WORDS, crowd, kernel_of, waiting};
 use lockstep_codegen::target::ptx::machine::check::{Violation, check};
-use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home};
+use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Scheduling};
 use lockstep_codegen::target::ptx::machine::states::State;
 use oracle::interp::{self, Argument, Buffer, BufferAfter, Launch, Mode};
 
@@ -22,7 +22,7 @@ const BUDGET: Budget = Budget {
     lanes: 32,
     warps: 3,
     shared_bytes: 4096,
-    in_step: false,
+    scheduling: Scheduling::Waiting,
 };
 
 /// A kernel that fits, and its original.
@@ -422,7 +422,7 @@ fn stores_to_slots_of_warps_wait() {
     ))
     .replace("\tret;", "$end:\n\tret;");
     let in_step = Budget {
-        in_step: true,
+        scheduling: Scheduling::InStep,
         ..BUDGET
     };
     let rewritten = |violation: &Violation| matches!(violation, Violation::Rewritten { .. });
@@ -452,6 +452,17 @@ fn stores_to_slots_of_warps_wait() {
         assert!(!case.text.contains("bar.warp.sync"), "{}", case.text);
         assert_ne!(case.judged(&case.text, &BUDGET), []);
     }
+    // Lanes that do something on their way to the end have not ended when the others wait.
+    let working = ended.replace("$end:\n", "\tret;\n$end:\n\tst.global.u32 [%rd5], %t;\n");
+    assert!(is_lane(affine(&working).home("%v")));
+    // Without a barrier, in PTX before 6.0, slots are of lanes.
+    let apart = Budget {
+        scheduling: Scheduling::Apart,
+        ..BUDGET
+    };
+    assert!(is_lane(
+        fitted(&again, Allocator::Affine, &apart, &launch()).home("%v")
+    ));
     // A mask has 32 lanes.
     let wide = Budget {
         lanes: 64,

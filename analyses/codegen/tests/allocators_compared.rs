@@ -16,7 +16,7 @@ mod public;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
-use fitting::{ALLOCATORS, Fittable, functions, is_in_step};
+use fitting::{ALLOCATORS, Fittable, functions, scheduling};
 use ir::{FunctionKind, Inst, Module};
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made};
 use lockstep_codegen::target::ptx::machine::states::State;
@@ -214,7 +214,7 @@ fn budget(words: u16, file: &str) -> Budget {
         lanes: 32,
         warps: 32,
         shared_bytes: 16_384,
-        in_step: is_in_step(file),
+        scheduling: scheduling(file),
     }
 }
 

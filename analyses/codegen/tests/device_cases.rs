@@ -19,7 +19,7 @@ mod ptxas;
 mod text;
 
 use fitting::{ALLOCATORS, defined, functions};
-use lockstep_codegen::target::ptx::machine::fit::Budget;
+use lockstep_codegen::target::ptx::machine::fit::{Budget, Scheduling};
 use oracle::interp::{self, Argument, Launch};
 use parking::parked;
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
@@ -55,7 +55,7 @@ fn fitted(file: &str, at: usize, launch: &Launch, words: u16) -> Option<String> 
         lanes: 32,
         warps: threads.div_ceil(32),
         shared_bytes: 16_384,
-        in_step: false,
+        scheduling: Scheduling::Waiting,
     };
     let mut out = String::new();
     let mut end = 0;

@@ -16,7 +16,7 @@ mod text;
 
 use fitting::{ALLOCATORS, defined, functions, listed, parsed};
 use lockstep_codegen::target::ptx::machine::check::check;
-use lockstep_codegen::target::ptx::machine::fit::Budget;
+use lockstep_codegen::target::ptx::machine::fit::{Budget, Scheduling};
 use oracle::interp::{self, Argument, Buffer, Launch};
 use plant::FAULTS;
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
@@ -45,7 +45,7 @@ fn judge(file: &str, launch: &Launch, words: u16, counts: &mut Counts) {
         lanes: 32,
         warps: threads.div_ceil(32),
         shared_bytes: 16_384,
-        in_step: false,
+        scheduling: Scheduling::Waiting,
     };
     for (item, function) in functions(file) {
         for allocator in ALLOCATORS {

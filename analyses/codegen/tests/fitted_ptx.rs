@@ -17,10 +17,10 @@ mod public;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
-use fitting::{ALLOCATORS, defined, functions, is_in_step, listed, parsed};
+use fitting::{ALLOCATORS, defined, functions, listed, parsed, scheduling};
 use ir::{Module, Op};
 use lockstep_codegen::target::ptx::machine::check::check;
-use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made};
+use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made, Scheduling};
 use lockstep_codegen::target::ptx::machine::{pressure, read};
 use oracle::interp::{self, Launch, Mode};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
@@ -111,7 +111,7 @@ fn budget(words: u16, launch: &Launch) -> Budget {
         lanes: 32,
         warps: threads.div_ceil(32),
         shared_bytes: 16_384,
-        in_step: false,
+        scheduling: Scheduling::Waiting,
     }
 }
 
@@ -245,7 +245,7 @@ fn files_of_others_are_in_their_registers() {
                     lanes: 32,
                     warps: 32,
                     shared_bytes: 16_384,
-                    in_step: is_in_step(&file),
+                    scheduling: scheduling(&file),
                 };
                 match function.fitted(&file[item.clone()], allocator, &budget) {
                     Ok(made) => {

@@ -1,4 +1,6 @@
 //! Facts that are true of a program. Never changes it, knows no machine but by its cost tables.
+// A library prints nothing.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 mod active;
 mod alone;

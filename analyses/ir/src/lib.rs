@@ -6,6 +6,8 @@
 //! changed.
 //!
 //! Block parameters are the merge points (the φ, μ and η of gated SSA are told apart by `gates`).
+// A library prints nothing.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 /// Integration tests share modules with unit tests, by the name that they have for this crate.
 #[cfg(test)]

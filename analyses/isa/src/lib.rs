@@ -9,6 +9,8 @@
 //! ld8.s  [r5], 8 -> r32          unit M, class load; reads r5, writes r32 and r5; 8 bytes at r5
 //! ld8.q                          no mnemonic: an error where it is made
 //! ```
+// A library prints nothing.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod ia64;
 pub mod ptx;

@@ -8,6 +8,8 @@
 //! nothing; equal texts and arguments give equal outcomes.
 //!
 //! `cache` and `predictor` stand alone: they know accesses, and traces of branches, whatever their origin.
+// A library prints nothing.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod cache;
 pub mod ia64;

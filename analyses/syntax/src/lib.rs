@@ -3,6 +3,8 @@
 //!
 //! Recomputed on an edit: the tokens of the edited file, and the tree of each item whose tokens changed. Every
 //! position below the item level is relative to the item's start, so an edit above an item leaves its tree equal.
+// A library prints nothing.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod c_family;
 pub mod error;

@@ -108,16 +108,7 @@ fn max_registers(db: &dyn Db, file: File) -> Option<u32> {
 /// The target of a PTX file: the configured one, or the one that it names where that is none before it.
 pub fn target_of(db: &dyn Db, file: File, text: &str) -> String {
     let configured = architecture(db, file);
-    match named_target(text) {
-        // Features of one architecture are those of no other.
-        Some((name, number)) if number >= configured || name.ends_with(['a', 'f']) => name,
-        _ => format!("sm_{configured}"),
-    }
-}
-
-/// The architecture that a PTX file names, and its number.
-pub fn named_target(text: &str) -> Option<(String, u32)> {
-    text.lines().find_map(|line| {
+    let named = text.lines().find_map(|line| {
         let names = line.trim_start().strip_prefix(".target")?;
         let first = names
             .split([',', ' ', '\t'])
@@ -125,7 +116,12 @@ pub fn named_target(text: &str) -> Option<(String, u32)> {
         let number = first.strip_prefix("sm_")?;
         let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         Some((first.trim().to_owned(), digits.parse::<u32>().ok()?))
-    })
+    });
+    match named {
+        // Features of one architecture are those of no other.
+        Some((name, number)) if number >= configured || name.ends_with(['a', 'f']) => name,
+        _ => format!("sm_{configured}"),
+    }
 }
 
 /// The code of a file's entry points for which there is no figure yet, in the order of the file.

@@ -1,13 +1,12 @@
 //! Functions of a PTX file with their values in a number of registers.
 
 use crate::db::{self, Db, File, Item};
-use crate::derive::figures::named_target;
 use crate::program::{self, Language, is_named, own_items};
 use codegen::Refusal;
 use codegen::machine::Gpu;
 use codegen::machine::occupancy::{Need, occupancy};
 use codegen::machine::schema::Key;
-use codegen::target::ptx::machine::fit::{Allocator, Budget, Made, Source, fit};
+use codegen::target::ptx::machine::fit::{Allocator, Budget, Made, Scheduling, Source, fit};
 use codegen::target::ptx::machine::park::Workgroup;
 use codegen::target::ptx::machine::states::{Arrival, State, arrivals_by_statement, states};
 use codegen::target::ptx::machine::{Body, read};
@@ -44,8 +43,7 @@ pub struct Prepared {
     /// The manner in which the lanes of a warp come to each statement.
     pub arrivals: Vec<Arrival>,
     pub lanes: u32,
-    /// The lanes of a warp go in step.
-    pub in_step: bool,
+    pub scheduling: Scheduling,
     pub warps: u32,
     /// Bytes of shared memory that slots may take.
     pub shared_bytes: u32,
@@ -67,7 +65,7 @@ impl Prepared {
             lanes: self.lanes,
             warps: self.warps,
             shared_bytes: self.shared_bytes,
-            in_step: self.in_step,
+            scheduling: self.scheduling,
         }
     }
     /// The same, with shared memory that lowers no occupancy of a kernel in so many `registers`.
@@ -167,8 +165,13 @@ pub fn prepared(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Function> {
         return Vec::new();
     }
     let text = program::text(file.source(db));
-    // Code for an earlier architecture keeps its lanes in step on a later one.
-    let in_step = named_target(text).is_some_and(|(_, number)| number < 70);
+    // Code is assembled for sm_75 and later ([`super::code::architecture`]).
+    let waits = db::ptx_declarations(db, file).version >= Some((6, 0));
+    let scheduling = if waits {
+        Scheduling::Waiting
+    } else {
+        Scheduling::Apart
+    };
     let mut out = Vec::new();
     for (place, item) in own_items(db, file) {
         let PtxItemKind::Function(tree) = &db::ptx_tree(db, item).kind else {
@@ -181,7 +184,7 @@ pub fn prepared(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Function> {
         };
         let place = Span::new(place.start, place.end);
         let head = tree.name.span.shifted(place.start);
-        let known = of_function(db, item, tree, own, (place, head), in_step);
+        let known = of_function(db, item, tree, own, (place, head), scheduling);
         out.push((tree.name.text.clone(), place, head, known));
     }
     out
@@ -193,7 +196,7 @@ fn of_function(
     tree: &PtxFunction,
     text: &str,
     (place, head): (Span, Span),
-    in_step: bool,
+    scheduling: Scheduling,
 ) -> Result<Prepared, Refusal> {
     let body = read(tree)?;
     let lowered = db::lowered(db, item).first();
@@ -232,7 +235,7 @@ fn of_function(
         body,
         arrivals,
         lanes,
-        in_step,
+        scheduling,
         warps: threads(function, &options).div_ceil(lanes.max(1)),
         shared_bytes: left,
         workgroup: workgroup(function, &options),

@@ -125,26 +125,6 @@ pub(super) fn shorter<P: Packer>(
     if search.least < length {
         search.cycle(0);
     }
-    eprintln!(
-        "SEARCH {} {} {}",
-        if count <= 8 {
-            8
-        } else if count <= 12 {
-            12
-        } else if count <= 20 {
-            20
-        } else {
-            99
-        },
-        if search.least >= length {
-            "listed"
-        } else if search.budget == 0 {
-            "cut"
-        } else {
-            "complete"
-        },
-        search.best.is_some()
-    );
     search.best
 }
 

@@ -5,11 +5,13 @@
 use facts::{Method, Options, Scope};
 use lockstep_codegen::mir::liveness::Liveness;
 use lockstep_codegen::target::ptx::machine::check::Known;
-use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Made, Source, fit};
+use lockstep_codegen::target::ptx::machine::fit::{
+    Allocator, Budget, Made, Scheduling, Source, fit,
+};
 use lockstep_codegen::target::ptx::machine::states::{State, arrivals_by_statement, states};
 use lockstep_codegen::target::ptx::machine::{Body, read};
 use std::ops::Range;
-use syntax::ptx::{PtxFunction, PtxItemKind, StatementKind, parse_item};
+use syntax::ptx::{PtxFunction, PtxItemKind, StatementKind, declarations, parse_item, split_items};
 
 pub(crate) const ALLOCATORS: [Allocator; 4] = [
     Allocator::Linear,
@@ -103,14 +105,16 @@ impl Fittable {
     }
 }
 
-/// Returns true for a file whose code keeps the lanes of a warp in step: it names an architecture before sm_70.
-pub(crate) fn is_in_step(file: &str) -> bool {
-    let target = file.split(".target").nth(1).unwrap_or("");
-    let number = target.trim_start().strip_prefix("sm_").unwrap_or("");
-    let digits = number.split(|c: char| !c.is_ascii_digit()).next();
-    digits
-        .and_then(|digits| digits.parse::<u32>().ok())
-        .is_some_and(|number| number < 70)
+/// The scheduling of lanes on the machine that a file names.
+pub(crate) fn scheduling(file: &str) -> Scheduling {
+    let named = declarations(file, &split_items(file)).target;
+    let number = named.as_deref().and_then(|name| name.strip_prefix("sm_"));
+    let digits = number.and_then(|number| number.split(|c: char| !c.is_ascii_digit()).next());
+    let number: Option<u32> = digits.and_then(|digits| digits.parse().ok());
+    match number {
+        Some(0..70) => Scheduling::InStep,
+        _ => Scheduling::Waiting,
+    }
 }
 
 /// A function's tree.

@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use facts::{Method, Options};
-use lockstep_codegen::target::ptx::machine::fit::{Budget, Made};
+use lockstep_codegen::target::ptx::machine::fit::{Budget, Made, Scheduling};
 use lockstep_codegen::target::ptx::machine::park::{Kernel, Parking, Workgroup};
 use lockstep_codegen::target::ptx::machine::states::{arrivals_by_statement, states};
 use lockstep_codegen::target::ptx::machine::{pressure, read};
@@ -50,7 +50,7 @@ pub(crate) fn parked(
         lanes: 32,
         warps: threads.div_ceil(32),
         shared_bytes: 40_960,
-        in_step: false,
+        scheduling: Scheduling::Waiting,
     };
     let says = [".maxntid", ".reqntid"]
         .iter()

@@ -101,8 +101,8 @@ pub enum Mode {
     /// Each lane alone: for programs without warp operations the same results, if they are free of races.
     LanesApart,
     /// Each lane alone, with a switch to another lane after any instruction, as the seed has it; at a barrier of the
-    /// warp lanes wait for those of its mask that have not ended. For programs without other warp operations: what
-    /// independent thread scheduling may do.
+    /// warp lanes wait for all of the warp that have not ended, whatever its mask. For programs without other warp
+    /// operations: what independent thread scheduling may do.
     Interleaved,
 }
 

@@ -47,6 +47,13 @@ fn lockstep_computes_what_lanes_compute_alone() {
             let apart = run(&program.module, &launch);
             assert_eq!(apart.error, None, "shape {number} seed {seed}");
             assert!(lockstep.same_effects(&apart), "shape {number} seed {seed}");
+            if seed % 10 == 0 {
+                launch.mode = Mode::Interleaved;
+                launch.seed = seed;
+                let mixed = run(&program.module, &launch);
+                assert_eq!(mixed.error, None, "shape {number} seed {seed}");
+                assert!(lockstep.same_effects(&mixed), "shape {number} seed {seed}");
+            }
             assert_eq!(
                 lockstep.lane_steps, apart.lane_steps,
                 "shape {number} seed {seed}"

@@ -15,7 +15,7 @@ use isa::ptx::{Class, Ptx, Register};
 use smol_str::ToSmolStr;
 use syntax::ptx::PtxFunction;
 
-pub use super::homes::{Budget, Home, Spilled};
+pub use super::homes::{Budget, Home, Scheduling, Spilled};
 
 /// The allocator that decides where spilled values live.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

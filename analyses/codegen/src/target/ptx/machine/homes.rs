@@ -22,8 +22,7 @@
 //!   it on two ways.
 //! - A value to whose definitions *all lanes come that have not ended*, equally often. A lane reads what it
 //!   wrote until it writes again, and the barrier of the warp in front of each store (`bar.warp.sync`) keeps
-//!   the others from writing earlier: those that wait have read. Lanes that go in step (sm_6x and earlier)
-//!   need no barrier.
+//!   the others from writing earlier: those that wait have read. Lanes that go in step need no barrier.
 //!
 //! A value that no time changes may be written anywhere ([`super::invariant`]; only [`super::park`] makes use
 //! of it). Slots of a lane have no such condition.
@@ -102,15 +101,29 @@ pub struct Budget {
     pub warps: u32,
     /// Bytes of shared memory that are left to slots.
     pub shared_bytes: u32,
-    /// The lanes of a warp execute in step, as those of sm_6x and earlier do (the CUDA C++ programming guide,
-    /// *Independent Thread Scheduling*).
-    pub in_step: bool,
+    pub scheduling: Scheduling,
+}
+
+/// The manner in which the lanes of a warp are scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheduling {
+    /// Together, as on machines before sm_70: the paper's. Code for a later machine never is.
+    InStep,
+    /// One by one, and code can make them wait for each other: `bar.warp.sync`, from PTX 6.0 on.
+    Waiting,
+    /// One by one, without a barrier.
+    Apart,
 }
 
 impl Budget {
-    /// Returns whether the lanes of a warp can be made to wait for each other: the mask of a barrier names 32.
-    const fn can_wait(&self) -> bool {
-        self.in_step || self.lanes == 32
+    /// Returns whether no lane stores again before the others have read, by itself or behind a barrier. The mask of a barrier
+    /// names 32 lanes.
+    fn keeps_order(&self) -> bool {
+        match self.scheduling {
+            Scheduling::InStep => true,
+            Scheduling::Waiting => self.lanes == 32,
+            Scheduling::Apart => false,
+        }
     }
 }
 
@@ -191,7 +204,7 @@ pub(super) fn sharing(body: &Body, arrivals: &[Arrival], budget: &Budget) -> Vec
             }
         }
     }
-    let sharing = |(once, all): (bool, bool)| match (once, all && budget.can_wait()) {
+    let sharing = |(once, all): (bool, bool)| match (once, all && budget.keeps_order()) {
         (true, _) => Sharing::Plain,
         (false, true) => Sharing::Synchronised,
         (false, false) => Sharing::Never,
@@ -316,7 +329,8 @@ impl<'a> Slots<'a> {
 
     /// Returns whether a store to a register's slot of the warp stands behind a barrier.
     pub(super) fn waits(&self, register: Virtual) -> bool {
-        !self.budget.in_step && self.sharing(register) == Sharing::Synchronised
+        self.budget.scheduling != Scheduling::InStep
+            && self.sharing(register) == Sharing::Synchronised
     }
 
     /// A store to the warp's slot of a register, behind a barrier where it needs one.

@@ -120,7 +120,7 @@ impl<'a> Parking<'a> {
         let mut sharing = sharing(body, arrivals, budget);
         // What the assembler allocates around barriers was not measured: no value is parked behind one.
         for own in &mut sharing {
-            if *own == Sharing::Synchronised && !budget.in_step {
+            if *own == Sharing::Synchronised {
                 *own = Sharing::Never;
             }
         }

@@ -14,7 +14,7 @@
 //! warp, at a place to which all lanes come that have not ended (S3); the value is the same in all of them; and
 //! they belong to an entry, which is not called (S6).
 //!
-//! It takes on trust which registers are the same number in all lanes or differ by a multiple of the thread's, and which
+//! It takes on trust which registers are the same number in all lanes or differ by a multiple of the thread's, and the
 //! manner in which lanes come to each statement; nothing from `fit`. Factors of recomputed values are arithmetic of its own. It does not prove that the original terminates, nor does it
 //! look at accesses of the original beyond its own variables.
 

@@ -4,7 +4,7 @@ use super::Violation;
 use super::contents::Storage;
 use super::polynomial::Polynomial;
 use super::text::{Line, Register, Text};
-use crate::target::ptx::machine::fit::Budget;
+use crate::target::ptx::machine::fit::{Budget, Scheduling};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use syntax::ptx::{Operand, StorageSpace};
@@ -87,7 +87,7 @@ impl Area {
             log_lanes,
             warps: budget.warps.into(),
             entry,
-            in_step: budget.in_step,
+            in_step: budget.scheduling == Scheduling::InStep,
         };
         area.mark(after);
         area

@@ -2,7 +2,7 @@
 
 use super::polynomial::Polynomial;
 use super::{Known, Violation, check};
-use crate::target::ptx::machine::fit::Budget;
+use crate::target::ptx::machine::fit::{Budget, Scheduling};
 use syntax::ptx::{PtxFunction, PtxItemKind, parse_item};
 
 fn parsed(text: &str) -> PtxFunction {
@@ -56,7 +56,7 @@ fn guards_and_joins() {
         lanes: 32,
         warps: 1,
         shared_bytes: 0,
-        in_step: false,
+        scheduling: Scheduling::Waiting,
     };
     let before = parsed(&original.replace("HEAD", head));
     let judged = |text: &str| check(&before, &parsed(text), &Known::default(), &budget);
