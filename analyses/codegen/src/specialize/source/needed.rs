@@ -72,8 +72,8 @@ impl Backward {
                     }
                 }
             },
-            NodeKind::Loop(name) => {
-                node.dead = self.loop_of(name, live);
+            NodeKind::Loop(looped) => {
+                node.dead = self.loop_of(looped, live);
             }
             NodeKind::Jump { jump, uses } => {
                 *live = match jump {

@@ -182,11 +182,13 @@ impl Checker<'_> {
             value: format!("{last} {} {next}", self.after[b]),
         };
         // The author's own conversion: `(int)v * 4`, `(int)(v) * 4`.
-        let cast = |end: Option<usize>| {
-            let end = end.filter(|&end| self.after[end] == ")")?;
-            let open = self.after[..end].iter().rposition(|word| word == "(")?;
-            let inside = &self.after[open + 1..end];
-            (!inside.is_empty() && inside.iter().all(|word| is_word(word))).then_some(())
+        let ends_cast = |end: usize| {
+            let open = self.after[..end].iter().rposition(|word| word == "(");
+            self.after[end] == ")"
+                && open.is_some_and(|open| {
+                    let inside = &self.after[open + 1..end];
+                    !inside.is_empty() && inside.iter().all(|word| is_word(word))
+                })
         };
         let (mut first, mut end) = (b, b);
         // A parenthesis behind a word is that of a call.
@@ -196,7 +198,7 @@ impl Checker<'_> {
         {
             (first, end) = (first - 1, end + 1);
         }
-        let converted = cast(first.checked_sub(1)).is_some();
+        let converted = first.checked_sub(1).is_some_and(ends_cast);
         if converted {
             return Ok(());
         }
