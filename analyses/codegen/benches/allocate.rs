@@ -86,6 +86,7 @@ fn allocation(c: &mut Criterion) {
                     predicates: 7,
                     lanes: 32,
                     warps: 8,
+                    whole_warps: false,
                     shared_bytes: 4096,
                     scheduling: Scheduling::Waiting,
                 };

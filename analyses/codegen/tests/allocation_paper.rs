@@ -239,6 +239,7 @@ fn avg_square_in_ptx() {
             predicates: 7,
             lanes: 32,
             warps: 1,
+            whole_warps: false,
             shared_bytes: 16_384,
             scheduling: Scheduling::Waiting,
         };

@@ -14,13 +14,14 @@ use kernels::{WORDS, crowd, kernel_of, waiting};
 use lockstep_codegen::target::ptx::machine::check::{Violation, check};
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Scheduling};
 use lockstep_codegen::target::ptx::machine::states::State;
-use oracle::interp::{self, Argument, Buffer, BufferAfter, Launch, Mode};
+use oracle::interp::{self, Argument, Buffer, BufferAfter, Launch, Mode, Outcome};
 
 const BUDGET: Budget = Budget {
     words: WORDS,
     predicates: 7,
     lanes: 32,
     warps: 3,
+    whole_warps: false,
     shared_bytes: 4096,
     scheduling: Scheduling::Waiting,
 };
@@ -45,15 +46,19 @@ fn launch() -> Launch {
 }
 
 fn after(file: &str, launch: &Launch) -> Vec<BufferAfter> {
+    let run = run(file, launch);
+    assert!(run.error.is_none(), "{:?}\n{file}", run.error);
+    run.buffers
+}
+
+fn run(file: &str, launch: &Launch) -> Outcome {
     let modules = ir::lower::ptx::lower_text(file)
         .into_iter()
         .map(|(_, _, lowered)| lowered.module);
     let kernel = modules
         .into_iter()
         .find(|module| module.functions[0].kind == FunctionKind::Kernel);
-    let run = interp::run(&kernel.expect("a kernel"), launch);
-    assert!(run.error.is_none(), "{:?}\n{file}", run.error);
-    run.buffers
+    interp::run(&kernel.expect("a kernel"), launch)
 }
 
 /// Fits the last function of a file, lets the checker judge it and compares the results of both.
@@ -607,4 +612,93 @@ fn activations_do_not_share_slots() {
     );
     let case = fitted(&file, Allocator::Affine, &BUDGET, &dynamic);
     assert!(matches!(case.home("%v"), Home::Warp(_)));
+}
+
+/// A uniform value lives in one lane of a register where every lane comes to store it and to read it: each warp has
+/// all its lanes, none has ended, and no branch parts them.
+#[test]
+fn uniform_values_live_in_lanes_of_a_register() {
+    let crowd = crowd();
+    let start = "\tmul.lo.s32 %w, %n, 5;\n\tmov.u32 %i, 0;\n";
+    let sums = "\tmad.lo.s32 %r1, %r1, %n, %i;\n\tmad.lo.s32 %r2, %r2, %i, %r1;\n";
+    let round = |reads: &str| {
+        format!(
+            "$loop:\n\tmad.lo.s32 %v, %i, %n, %v;\n{sums}{crowd}{reads}\tadd.s32 %i, %i, 1;\n\tsetp.lt.s32 %p1, %i, %n;\n\
+             \t@%p1 bra $loop;\n\tadd.s32 %s, %s, %w;\n"
+        )
+    };
+    let adds =
+        "\tadd.s32 %s, %s, %v;\n\tmad.lo.s32 %s, %s, 3, %r1;\n\tmad.lo.s32 %s, %s, 5, %r2;\n";
+    let start = format!("{start}\tmov.u32 %v, %n;\n\tmov.u32 %r1, 1;\n\tmov.u32 %r2, 2;\n");
+    let whole = Budget {
+        whole_warps: true,
+        shared_bytes: 0,
+        ..BUDGET
+    };
+    let launch = launch();
+    let ours = |file: &str, budget: &Budget| fitted(file, Allocator::Lockstep, budget, &launch);
+    let file = kernel_of(&format!("{start}{}", round(adds)));
+    let case = ours(&file, &whole);
+    let Home::Word(own) = case.home("%v") else {
+        panic!("{:?}\n{}", case.homes, case.text);
+    };
+    let all = |text: &str| format!("{}{text}", &file[..file.find(".visible").unwrap_or(0)]);
+    let wanted = after(&file, &launch);
+    // A broken one may not end.
+    let agree = |text: &str| {
+        let run = run(&all(text), &launch);
+        run.error.is_none() && run.buffers == wanted
+    };
+    assert!(agree(&case.text), "{}", case.text);
+    // Another lane's word, and a word that all lanes take.
+    let read = format!(", {own}, 31, 0xffffffff;");
+    let other = case.text.replace(&read, ", 9, 31, 0xffffffff;");
+    let number = format!(", {own};\n");
+    let kept = format!(", {own};\n\t@");
+    assert!(case.text.contains(&kept), "{}", case.text);
+    for (broken, differs) in [
+        (other, true),
+        (case.text.replace(&number, ", 9;\n"), true),
+        (case.text.replace(&kept, &format!("{kept}!")), true),
+    ] {
+        assert_ne!(broken, case.text);
+        assert_ne!(case.judged(&broken, &whole), [], "{broken}");
+        assert!(!differs || !agree(&broken), "{broken}");
+    }
+    // A warp may lack lanes; a mask has 32; before PTX 6.0 no lane waits.
+    let parted = |found: &[Violation]| {
+        let mut found = found.iter();
+        found.any(|violation| matches!(violation, Violation::Parted { .. }))
+    };
+    let scheduling = Scheduling::Apart;
+    for budget in [
+        Budget {
+            whole_warps: false,
+            ..whole
+        },
+        Budget {
+            scheduling,
+            ..whole
+        },
+    ] {
+        assert!(is_lane(ours(&file, &budget).home("%v")));
+        assert!(parted(&case.judged(&case.text, &budget)));
+    }
+    // Lanes have ended; some read it where the others do not come; a called function may end lanes.
+    let ended = format!(
+        "\tsetp.gt.s32 %p1, %t, 40;\n\t@%p1 bra $end;\n{start}{}",
+        round(adds)
+    );
+    let some = "\tsetp.gt.s32 %p2, %t, 40;\n\t@%p2 bra $past;\n\tadd.s32 %s, %s, %v;\n$past:\n";
+    let called = format!("{start}\tcall.uni ends;\n{}", round(adds));
+    let ends = ".func ends\n{\n\t.reg .pred %q;\n\t.reg .b32 %r;\n\tmov.u32 %r, %tid.x;\n\tsetp.gt.s32 %q, %r, 40;\n\t@%q exit;\n\tret;\n}\n";
+    let ends = format!("{ends}.visible");
+    for file in [
+        kernel_of(&ended).replace("\tret;", "$end:\n\tret;"),
+        kernel_of(&format!("{start}{}", round(some))),
+        kernel_of(&called).replace(".visible", &ends),
+    ] {
+        let home = ours(&file, &whole).home("%v");
+        assert!(is_lane(home), "{home:?}\n{file}");
+    }
 }

@@ -213,6 +213,7 @@ fn budget(words: u16, file: &str) -> Budget {
         predicates: 7,
         lanes: 32,
         warps: 32,
+        whole_warps: false,
         shared_bytes: 16_384,
         scheduling: scheduling(file),
     }

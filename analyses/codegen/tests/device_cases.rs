@@ -54,6 +54,7 @@ fn fitted(file: &str, at: usize, launch: &Launch, words: u16) -> Option<String> 
         predicates: 7,
         lanes: 32,
         warps: threads.div_ceil(32),
+        whole_warps: threads.is_multiple_of(32),
         shared_bytes: 16_384,
         scheduling: Scheduling::Waiting,
     };

@@ -44,6 +44,7 @@ fn judge(file: &str, launch: &Launch, words: u16, counts: &mut Counts) {
         predicates: 7,
         lanes: 32,
         warps: threads.div_ceil(32),
+        whole_warps: threads.is_multiple_of(32),
         shared_bytes: 16_384,
         scheduling: Scheduling::Waiting,
     };

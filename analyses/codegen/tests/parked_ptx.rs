@@ -37,9 +37,12 @@ const fn kind(home: Home) -> &'static str {
         Home::Warp(_) => "warp-slot",
         Home::WarpBase(..) => "warp-slot-of-base",
         Home::Column(_) => "column",
-        Home::Constant(_) | Home::Known(..) | Home::Lane(_) | Home::Again(_) | Home::Reload => {
-            "none that may be"
-        }
+        Home::Constant(_)
+        | Home::Known(..)
+        | Home::Word(_)
+        | Home::Lane(_)
+        | Home::Again(_)
+        | Home::Reload => "none that may be",
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Prepared {
     pub lanes: u32,
     pub scheduling: Scheduling,
     pub warps: u32,
+    /// Each warp of a workgroup has all its lanes.
+    pub whole_warps: bool,
     /// Bytes of shared memory that slots may take.
     pub shared_bytes: u32,
     /// The size of a workgroup, where the file or the configuration tells it.
@@ -64,6 +66,7 @@ impl Prepared {
             predicates: 7,
             lanes: self.lanes,
             warps: self.warps,
+            whole_warps: self.whole_warps,
             shared_bytes: self.shared_bytes,
             scheduling: self.scheduling,
         }
@@ -237,6 +240,7 @@ fn of_function(
         lanes,
         scheduling,
         warps: threads(function, &options).div_ceil(lanes.max(1)),
+        whole_warps: whole_warps(function, lanes),
         shared_bytes: left,
         workgroup: workgroup(function, &options),
         own_shared: most - left,
@@ -244,13 +248,20 @@ fn of_function(
     })
 }
 
+fn product(sizes: [Option<u32>; 3]) -> Option<u32> {
+    let mut sizes = sizes.into_iter();
+    sizes.try_fold(1u32, |all, size| all.checked_mul(size?))
+}
+
+/// Returns whether each warp has all its lanes: the function demands a workgroup of so many threads.
+fn whole_warps(function: &ir::Function, lanes: u32) -> bool {
+    let threads = product(function.launch.block);
+    threads.is_some_and(|threads| threads > 0 && threads.is_multiple_of(lanes.max(1)))
+}
+
 /// The size of a workgroup, at most: as the function declares it, or as it is configured.
 fn workgroup(function: &ir::Function, options: &Options) -> Option<Workgroup> {
     let launch = &function.launch;
-    let product = |sizes: [Option<u32>; 3]| {
-        let mut sizes = sizes.into_iter();
-        sizes.try_fold(1u32, |all, size| all.checked_mul(size?))
-    };
     let flat = |sizes: [Option<u32>; 3]| sizes[1..].iter().all(|&size| size == Some(1));
     if let Some(threads) = product(launch.block).or(launch.max_threads) {
         return Some(Workgroup {

@@ -117,6 +117,10 @@ fn told(made: &Made) -> String {
             "once a warp",
         ),
         (
+            count(&|home| matches!(home, Home::Word(_))),
+            "in lanes of a register",
+        ),
+        (
             count(&|home| matches!(home, Home::Lane(_) | Home::Column(_))),
             "once a lane",
         ),

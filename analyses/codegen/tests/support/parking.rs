@@ -49,6 +49,7 @@ pub(crate) fn parked(
         predicates: 7,
         lanes: 32,
         warps: threads.div_ceil(32),
+        whole_warps: false,
         shared_bytes: 40_960,
         scheduling: Scheduling::Waiting,
     };

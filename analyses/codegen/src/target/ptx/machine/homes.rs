@@ -24,6 +24,10 @@
 //!   wrote until it writes again, and the barrier of the warp in front of each store (`bar.warp.sync`) keeps
 //!   the others from writing earlier: those that wait have read. Lanes that go in step need no barrier.
 //!
+//! A uniform value also fits in one lane of a register that lives throughout: that lane takes it, and all lanes
+//! read it there (`shfl.sync`). *Every* lane must come wherever it is stored or read, those that have ended
+//! included, and each warp must have all its lanes. Such words take no memory, and no store waits.
+//!
 //! A value that no time changes may be written anywhere ([`super::invariant`]; only [`super::park`] makes use
 //! of it). Slots of a lane have no such condition.
 //!
@@ -53,6 +57,8 @@ pub enum Home {
     Warp(u32),
     /// The same, of the part that is uniform: the factor of `Tid`.
     WarpBase(u32, i64),
+    /// The lane of a register whose words are those of the warp.
+    Word(u32),
     /// Bytes behind the start of the lane's slots in local memory.
     Lane(u32),
     /// The same, of those in shared memory.
@@ -76,6 +82,8 @@ pub(super) struct Policy {
     pub(super) flat: bool,
     /// Values are computed again where a few instructions do.
     pub(super) again: bool,
+    /// Uniform values in the lanes of one register, rather than in slots of their warp.
+    pub(super) words: bool,
 }
 
 /// A register that lives elsewhere.
@@ -99,6 +107,8 @@ pub struct Budget {
     /// Lanes of a warp, and warps that a workgroup has at most.
     pub lanes: u32,
     pub warps: u32,
+    /// Each warp of a workgroup has all its lanes.
+    pub whole_warps: bool,
     /// Bytes of shared memory that are left to slots.
     pub shared_bytes: u32,
     pub scheduling: Scheduling,
@@ -125,6 +135,10 @@ impl Budget {
             Scheduling::Apart => false,
         }
     }
+    /// Returns whether lanes can read each other's registers where all of them come.
+    pub(super) fn has_words(&self) -> bool {
+        self.whole_warps && self.lanes == 32 && self.scheduling == Scheduling::Waiting
+    }
 }
 
 pub(super) const LANE_SLOTS: &str = "__lockstep_spill";
@@ -139,6 +153,8 @@ pub(super) const MADE: &[&str] = &[
     "mov.b32",
     "mov.b64",
     "mov.u32",
+    "setp.eq.s32",
+    SHUFFLE,
     "shl.b32",
     "add.s32",
     "mad.lo.s32",
@@ -167,6 +183,11 @@ pub(super) const MADE: &[&str] = &[
 /// The barrier of a warp, and the mask of all its lanes.
 pub(super) const BARRIER: &str = "bar.warp.sync";
 const ALL_LANES: &str = "0xffffffff";
+
+/// A lane's word of a register, read by all lanes.
+pub(super) const SHUFFLE: &str = "shfl.sync.idx.b32";
+/// The operand of a shuffle that clamps the number of the lane to those of a warp.
+const CLAMP: i64 = 31;
 
 /// The mnemonics of the code put around a body, read once.
 static MNEMONICS: LazyLock<FxHashMap<&'static str, Mnemonic>> = LazyLock::new(|| {
@@ -212,18 +233,44 @@ pub(super) fn sharing(body: &Body, arrivals: &[Arrival], budget: &Budget) -> Vec
     met.into_iter().map(sharing).collect()
 }
 
+/// Returns for each register whether all statements that name it are such ones to which every lane comes.
+pub(super) fn met_by_every_lane(body: &Body, arrivals: &[Arrival]) -> Vec<bool> {
+    let mut out = vec![true; body.function.registers.len()];
+    for (block, statements) in body.function.blocks.iter().zip(&body.statements) {
+        for (operation, &statement) in block.operations.iter().zip(statements) {
+            let every = arrivals
+                .get(statement as usize)
+                .is_some_and(|own| own.every);
+            for register in operation.virtual_registers() {
+                out[register.0 as usize] &= every;
+            }
+            if operation.predicate.is_some() {
+                for register in operation.writes() {
+                    out[register.0 as usize] = false;
+                }
+            }
+        }
+    }
+    out
+}
+
 /// The homes of spilled registers.
 #[derive(Clone, Debug)]
 pub(super) struct Slots<'a> {
     pub(super) policy: Policy,
     pub(super) states: &'a [State],
     pub(super) sharing: Vec<Sharing>,
+    /// Registers that every lane of a warp comes to name; empty without words of a register.
+    pub(super) met: Vec<bool>,
     pub(super) budget: &'a Budget,
     pub(super) homes: BTreeMap<Virtual, Home>,
     /// Bytes of a lane in local memory, of a warp, and of a lane in shared memory.
     pub(super) lane_bytes: u32,
     pub(super) warp_bytes: u32,
     pub(super) column_bytes: u32,
+    /// Words of a warp in the lanes of a register, and that register.
+    pub(super) used_words: u32,
+    pub(super) pool: Option<Virtual>,
     /// The address of the warp's slots, `%tid.x`, and the address of the lane's first word in shared memory.
     pub(super) base: Option<Virtual>,
     pub(super) thread: Option<Virtual>,
@@ -259,11 +306,14 @@ impl<'a> Slots<'a> {
             policy,
             states,
             sharing,
+            met: Vec::new(),
             budget,
             homes: BTreeMap::new(),
             lane_bytes: 0,
             warp_bytes: 0,
             column_bytes: 0,
+            used_words: 0,
+            pool: None,
             base: None,
             thread: None,
             column: None,
@@ -313,6 +363,9 @@ impl<'a> Slots<'a> {
             {
                 Home::Known(c1, c2)
             }
+            State::Constant(_) | State::Uniform if self.has_word(register, class) => {
+                Home::Word(self.used_words)
+            }
             State::Constant(_) | State::Uniform if shared => Home::Warp(offset),
             State::Affine(c) if affine && shared && small(c) && c != i64::from(i32::MIN) => {
                 Home::WarpBase(offset, c)
@@ -325,6 +378,13 @@ impl<'a> Slots<'a> {
     fn sharing(&self, register: Virtual) -> Sharing {
         let known = self.sharing.get(register.0 as usize);
         known.copied().unwrap_or_default()
+    }
+
+    /// Returns whether a register has a word of the warp in a lane of another one.
+    fn has_word(&self, register: Virtual, class: Class) -> bool {
+        let met = self.met.get(register.0 as usize).copied();
+        let left = self.used_words < self.budget.lanes;
+        self.policy.words && left && class == Class::Word && met.unwrap_or_default()
     }
 
     /// Returns whether a store to a register's slot of the warp stands behind a barrier.
@@ -370,6 +430,7 @@ impl<'a> Slots<'a> {
                 Home::Warp(offset) | Home::WarpBase(offset, _) => self.warp_bytes = offset + bytes,
                 Home::Lane(offset) => self.lane_bytes = offset + bytes,
                 Home::Column(offset) => self.column_bytes = offset + bytes,
+                Home::Word(lane) => self.used_words = lane + 1,
                 Home::Constant(_) | Home::Known(..) | Home::Again(_) | Home::Reload => {}
             }
         }
@@ -453,7 +514,27 @@ impl<'a> Slots<'a> {
             let sources = vec![symbol("%tid.x")];
             out.push(operation("mov.u32", vec![thread.into()], sources));
         }
+        if let Some(pool) = self.pool {
+            out.push(operation("mov.b32", vec![pool.into()], vec![0.into()]));
+        }
         out
+    }
+
+    /// One lane takes a word into its own part of the register of words.
+    fn kept_by(&self, function: &mut Function, lane: u32, from: Virtual) -> Vec<Operation> {
+        let Some(pool) = self.pool else {
+            return Vec::new();
+        };
+        let number = function.register(Class::Word);
+        let is_own = function.register(Class::Predicate);
+        let sources = vec![number.into(), i64::from(lane).into()];
+        let mut own = operation("mov.b32", vec![pool.into()], vec![from.into()]);
+        own.predicate = Some(is_own);
+        vec![
+            operation("mov.u32", vec![number.into()], vec![symbol("%laneid")]),
+            operation("setp.eq.s32", vec![is_own.into()], sources),
+            own,
+        ]
     }
 
     /// Bytes of the slots of one warp, so that those of the next one are aligned as well.
@@ -551,6 +632,12 @@ impl Homes<Ptx> for Slots<'_> {
                 let rest = self.rebuilt(function, class, to, c, part.into());
                 [load].into_iter().chain(rest).collect()
             }
+            Home::Word(lane) => {
+                let pool = self.pool.map(Operand::from);
+                let numbers = [i64::from(lane).into(), CLAMP.into(), symbol(ALL_LANES)];
+                let sources = pool.into_iter().chain(numbers).collect();
+                vec![operation(SHUFFLE, vec![to.into()], sources)]
+            }
             Home::Column(offset) if class == Class::Double => {
                 let parts = [0, 4].map(|more| {
                     let part = function.register(Class::Word);
@@ -601,6 +688,7 @@ impl Homes<Ptx> for Slots<'_> {
                 let store = self.stored_for_all(to, class, offset, part);
                 rest.into_iter().chain(store).collect()
             }
+            Home::Word(lane) => self.kept_by(function, lane, from),
             Home::Column(offset) => {
                 let mut out = Vec::new();
                 let mut parts = vec![Operand::from(from)];

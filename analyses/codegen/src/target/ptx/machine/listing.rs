@@ -63,7 +63,11 @@ impl Listing<'_> {
         operands.extend(group(self.operands(&operation.sources), halves));
         let copied = || self.slots.copies.name(operation.mnemonic);
         let name = name.copied().or_else(copied).unwrap_or_default();
-        let _ = write!(out, "{name} {};\n\t", operands.join(", "));
+        let guard = operation
+            .predicate
+            .map(|own| format!("@{} ", self.name(own)));
+        let guard = guard.unwrap_or_default();
+        let _ = write!(out, "{guard}{name} {};\n\t", operands.join(", "));
     }
 
     fn operands(&self, operands: &[Operand<Ptx>]) -> Vec<String> {

@@ -72,7 +72,12 @@ fn price(home: Home, _: Class) -> Option<Price> {
         Home::Warp(_) => 1.0,
         Home::WarpBase(..) => 1.5,
         Home::Column(_) => COLUMN,
-        Home::Constant(_) | Home::Known(..) | Home::Again(_) | Home::Reload | Home::Lane(_) => {
+        Home::Constant(_)
+        | Home::Known(..)
+        | Home::Again(_)
+        | Home::Reload
+        | Home::Word(_)
+        | Home::Lane(_) => {
             return None;
         }
     };
@@ -114,7 +119,7 @@ impl<'a> Parking<'a> {
             affine: true,
             columns: workgroup.map(|workgroup| workgroup.threads),
             flat: workgroup.is_some_and(|workgroup| workgroup.flat),
-            again: false,
+            ..Policy::default()
         };
         let invariants = invariants(tree, body);
         let mut sharing = sharing(body, arrivals, budget);

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The home of a value is the cheapest one that it may have: a number, a few instructions again, one slot a warp, local memory.
-//! Slots of warps take a register for their address and code at the start; the body is allocated with them and without, and the
+//! Slots of warps take a register for their address and code at the start, words in the lanes of a register take that
+//! register; the body is allocated with either and without, and the
 //! cheaper result is taken. Should colouring fail, it is tried with fewer live words, and last without the first step.
 //!
 //! Source: section 8 of the notes on Sampaio et al., *Divergence Analysis* (TOPLAS 2013); the order of the steps as in Hack,
@@ -17,7 +18,7 @@ use super::Operation;
 use super::again::Copies;
 use super::crowd::{Crowd, Price};
 use super::fit::{Budget, Home, Made, Source};
-use super::homes::{Policy, Slots, sharing};
+use super::homes::{Policy, Slots, met_by_every_lane, sharing};
 use super::states::{Arrival, State};
 use crate::allocate::Place;
 use crate::allocate::colour::colour;
@@ -41,6 +42,7 @@ fn price(home: Home, class: Class) -> Price {
         Home::Known(..) => (2.0 * PLAIN, 0.0),
         Home::Again(count) => (f64::from(count) * PLAIN, 0.0),
         Home::Warp(_) | Home::Column(_) => (SHARED, SHARED),
+        Home::Word(_) => (SHARED, 3.0 * PLAIN),
         Home::WarpBase(..) => (SHARED + 2.0 * PLAIN, SHARED + 2.0 * PLAIN),
         // A predicate is a number on its way.
         Home::Lane(_) if class == Class::Predicate => (LOCAL + PLAIN, LOCAL + PLAIN),
@@ -54,7 +56,7 @@ fn cost(operation: &Operation) -> f64 {
     let is = |name| operation.mnemonic.opcode().name() == name;
     let operands = || operation.sources.iter();
     // As [`Crowd::price`] has it.
-    if is("bar") {
+    if is("bar") || is("shfl") {
         return SHARED;
     }
     if !is("ld") && !is("st") {
@@ -92,35 +94,42 @@ pub(super) fn fit(
         file: SmolStr::new_static("Word"),
         available: budget.words.into(),
     };
-    for uniform in [true, false] {
-        if uniform && !knows {
-            continue;
-        }
+    let met = match knows && budget.has_words() {
+        true => met_by_every_lane(source.body, arrivals),
+        false => Vec::new(),
+    };
+    let words = (0..).zip(&met).any(|(number, &met)| {
+        let state = states.get(number);
+        let uniform = matches!(state, Some(State::Uniform | State::Constant(_)));
+        met && uniform && source.body.function.registers[number] == Class::Word
+    });
+    let ways = [(true, false), (false, false), (false, true)];
+    let possible =
+        |&(uniform, of_register): &(bool, bool)| (knows || !uniform) && (words || !of_register);
+    for (uniform, words) in ways.into_iter().filter(possible) {
         let policy = Policy {
             uniform,
             affine: knows,
             again: source.tree.entry,
+            words,
             ..Policy::default()
         };
         let mut slots = Slots::new(policy, states, sharing.clone(), budget);
         if policy.again {
             slots.copies = Copies::new(source.tree, source.body);
         }
-        let words = u32::from(budget.words);
-        let limits = [
-            Some(words),
-            words.checked_sub(1),
-            words.checked_sub(2),
-            None,
-        ];
+        if words {
+            slots.met.clone_from(&met);
+        }
+        let most = u32::from(budget.words);
+        let limits = [Some(most), most.checked_sub(1), most.checked_sub(2), None];
         for limit in limits {
             match attempt(source, &slots, budget, limit) {
                 Ok(attempt) => {
-                    let starts = attempt.prologue as f64 * PLAIN;
-                    let starts = if attempt.crowd.slots.warp_bytes > 0 {
-                        starts
-                    } else {
-                        0.0
+                    let slots = &attempt.crowd.slots;
+                    let starts = match slots.warp_bytes > 0 || slots.used_words > 0 {
+                        true => attempt.prologue as f64 * PLAIN,
+                        false => 0.0,
                     };
                     let cost = attempt.crowd.cost(&cost) + starts;
                     if best.as_ref().is_none_or(|best| cost < best.0) {
@@ -153,8 +162,12 @@ fn attempt<'a>(
     let mut slots = slots.clone();
     let own = function.registers.len();
     let mut prologue = Vec::new();
-    if slots.policy.uniform {
-        slots.base = Some(function.register(Class::Word));
+    if slots.policy.uniform || slots.policy.words {
+        let register = function.register(Class::Word);
+        match slots.policy.words {
+            true => slots.pool = Some(register),
+            false => slots.base = Some(register),
+        }
         prologue = slots.prologue(&mut function);
         for (at, operation) in prologue.iter().enumerate() {
             function.blocks[0].operations.insert(at, operation.clone());

@@ -9,7 +9,7 @@ use facts::{FunctionFacts, Scope};
 use fixedbitset::FixedBitSet;
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
-use ir::{BindingKind, Block, Function, Value};
+use ir::{BindingKind, Block, Function, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The state of a register: `a1*Tid + a0` where both are known numbers, one of them, or neither.
@@ -115,6 +115,8 @@ pub struct Arrival {
     pub once: bool,
     /// All that have not ended come, all of them equally often.
     pub all: bool,
+    /// All come, equally often, and none has ended.
+    pub every: bool,
 }
 
 impl Arrival {
@@ -122,6 +124,7 @@ impl Arrival {
         Arrival {
             once: self.once && other.once,
             all: self.all && other.all,
+            every: self.every && other.every,
         }
     }
 }
@@ -131,18 +134,22 @@ impl Arrival {
 /// *Once*: no loop has the block, and no branch at which lanes part leads to it on two ways. On one way, those
 /// that took it are still together. *All*: no branch at which lanes part has the block between itself and the
 /// place where its ways meet again. Lanes that such a branch sends to the end of the function on a way without
-/// instructions have ended as far as its other ways are concerned.
+/// instructions have ended as far as its other ways are concerned. *Every*: the same, and such a branch counts:
+/// no lane has ended. A called function may end lanes, so that nothing is known behind one.
 #[must_use]
 pub fn arrivals(function: &Function, facts: &FunctionFacts) -> Vec<Arrival> {
     let flow = ControlFlow::new(function);
     let forest = ir::loops::LoopForest::new(&flow);
     let meeting = DominatorTree::post_dominators(&flow);
     let count = function.blocks.len();
+    let calls = |op: &Op| matches!(op, Op::Call(_) | Op::CallUnknown { .. } | Op::Asm { .. });
+    let every = !function.insts.values().any(|inst| calls(&inst.op));
     let mut out = vec![Arrival::default(); count];
     for &block in &flow.order {
         out[block.0 as usize] = Arrival {
             once: forest.of(block).is_none(),
             all: true,
+            every,
         };
     }
     // Blocks from which lanes come to an end at once.
@@ -187,14 +194,18 @@ pub fn arrivals(function: &Function, facts: &FunctionFacts) -> Vec<Arrival> {
         // Where all ways end, or one alone goes on, no lanes go on apart. What ends is not come to by all.
         let apart = if stay.len() > 1 { stay } else { Vec::new() };
         let meet = meeting.immediate(block);
-        let mut between = FixedBitSet::with_capacity(count);
-        work.extend(ended.into_iter().chain(apart));
-        while let Some(way) = work.pop() {
-            if Some(way) != meet && !between.put(way.0 as usize) {
-                out[way.0 as usize].all = false;
-                work.extend(&flow.successors[way]);
+        let mut between = |ways: &[Block], note: &mut dyn FnMut(&mut Arrival)| {
+            let mut seen = FixedBitSet::with_capacity(count);
+            work.extend(ways);
+            while let Some(way) = work.pop() {
+                if Some(way) != meet && !seen.put(way.0 as usize) {
+                    note(&mut out[way.0 as usize]);
+                    work.extend(&flow.successors[way]);
+                }
             }
-        }
+        };
+        between(&ways, &mut |arrival| arrival.every = false);
+        between(&[ended, apart].concat(), &mut |arrival| arrival.all = false);
     }
     out
 }

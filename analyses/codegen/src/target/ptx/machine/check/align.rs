@@ -33,7 +33,28 @@ pub(super) fn may_be_inserted(line: &Line<'_>) -> bool {
     let pure = line
         .opcode
         .is_some_and(|opcode| opcode.effect() == Effect::Pure);
-    pure || line.is_opcode("ld") || line.is_opcode("st") || is_warp_barrier(line)
+    let of_warp = is_warp_barrier(line) || word_read(line).is_some();
+    pure || line.is_opcode("ld") || line.is_opcode("st") || of_warp
+}
+
+/// Returns the lane whose word of a register all lanes of a warp read, without a guard.
+pub(super) fn word_read(line: &Line<'_>) -> Option<u32> {
+    let instruction = line.instruction?;
+    let [
+        _,
+        _,
+        Operand::Integer(lane, _),
+        Operand::Integer(31, _),
+        mask,
+    ] = &instruction.operands[..]
+    else {
+        return None;
+    };
+    let whole = matches!(mask, Operand::Integer(0xffff_ffff, _));
+    let words = ["sync", "idx", "b32"].iter().all(|word| line.has(word));
+    let plain = line.plain[..2] == [Some(0), Some(1)] && line.guard.is_none();
+    let lane = u32::try_from(*lane).ok().filter(|lane| *lane < 32)?;
+    (line.is_opcode("shfl") && words && whole && plain).then_some(lane)
 }
 
 /// A barrier of all lanes of a warp, without a guard.

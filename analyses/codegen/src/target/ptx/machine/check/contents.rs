@@ -22,6 +22,8 @@ pub(super) enum Storage {
     Lane(SmolStr, i64, u32),
     /// The same of the slots of a warp.
     Warp(SmolStr, i64, u32),
+    /// A lane's word of a register that has words of the warp.
+    Word(Register, u32),
 }
 
 /// An original predicate that has a value.
@@ -103,6 +105,11 @@ impl Contents {
         }
         self.put(storage, all);
     }
+    /// A register is written in all lanes.
+    pub(super) fn forget_words(&mut self, register: Register) {
+        self.0
+            .retain(|storage, _| !matches!(storage, Storage::Word(own, _) if *own == register));
+    }
     /// Storage takes the contents of other storage, with its conditions.
     pub(super) fn put(&mut self, storage: &Storage, all: Vec<Held>) {
         let all = normal(all);
@@ -118,7 +125,7 @@ impl Contents {
         let bytes = |storage: &Storage| match storage {
             Storage::Lane(name, first, size) => Some((false, name.clone(), *first, *size)),
             Storage::Warp(name, first, size) => Some((true, name.clone(), *first, *size)),
-            Storage::Register(_) | Storage::Original(_) => None,
+            Storage::Register(_) | Storage::Original(_) | Storage::Word(..) => None,
         };
         let Some((warp, name, first, size)) = bytes(written) else {
             return;

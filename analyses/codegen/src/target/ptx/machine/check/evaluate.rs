@@ -1,7 +1,7 @@
 //! Instructions on polynomials: moves, sums, products, shifts by a number, and widenings. Others compute the same from the same:
 //! where nothing of the original is among their operands, their result is an indeterminate of its own.
 
-use super::polynomial::{Atom, Polynomial};
+use super::polynomial::{Atom, LANE, Polynomial};
 use super::text::{Line, Role, Text};
 use isa::ptx::Effect;
 use smol_str::SmolStr;
@@ -140,6 +140,9 @@ fn modelled(
             }
             Operand::Name(name) => match line.plain.get(number).copied().flatten() {
                 Some(place) => of(place),
+                None if opcode == "mov" && name.text == LANE => {
+                    vec![Polynomial::atom(read, Atom::Special(name.text.clone()))]
+                }
                 None if opcode != "mov" || name.text.starts_with('%') => return Vec::new(),
                 None => vec![Polynomial::atom(read, Atom::Address(name.text.clone()))],
             },
@@ -186,6 +189,14 @@ fn modelled(
             return flags
                 .map(|found| Polynomial::atom(1, Atom::Value(found)))
                 .collect();
+        }
+        ("setp", [values, number]) if others == ["eq"] => {
+            let is_lane = values.contains(&Polynomial::atom(bits, Atom::Special(LANE.into())));
+            let lane = number.first().and_then(Polynomial::as_number);
+            let lane = lane.filter(|_| is_lane && bits == 32);
+            let lane = lane.and_then(|lane| u32::try_from(lane).ok());
+            let found = lane.map(|lane| Polynomial::atom(1, Atom::InLane(lane)));
+            return Vec::from_iter(found);
         }
         ("mov", [source]) if plain || is_float => source.clone(),
         ("add", [a, b]) if plain => both(a, b, &Polynomial::plus),

@@ -23,6 +23,8 @@ pub(super) enum Atom {
     Address(SmolStr),
     /// The number of the warp in its workgroup.
     Warp,
+    /// One in the lane of this number, zero elsewhere.
+    InLane(u32),
     /// The result of an instruction that computes the same from the same whenever a lane executes it: its words, and its operands, of which
     /// none is a value of the original.
     Computed(SmolStr, Vec<Polynomial>),
@@ -37,6 +39,9 @@ pub(super) struct Polynomial {
     pub(super) bits: u32,
     terms: Vec<(Vec<Atom>, u64)>,
 }
+
+/// The number of the lane in its warp.
+pub(super) const LANE: &str = "%laneid";
 
 /// Threads of a workgroup along x are fewer than this.
 const THREADS: i128 = 1024;
@@ -185,6 +190,13 @@ impl Polynomial {
             _ => None,
         }
     }
+    /// Returns the lane in which it is one, zero elsewhere.
+    pub(super) fn as_lane(&self) -> Option<u32> {
+        match self.as_atom() {
+            Some(Atom::InLane(lane)) => Some(*lane),
+            _ => None,
+        }
+    }
     /// Returns the original predicate for which it is one where that holds, and zero elsewhere.
     pub(super) fn as_flag(&self) -> Option<Register> {
         match self.as_atom() {
@@ -243,7 +255,8 @@ impl Polynomial {
                 Atom::Value(register) => factor_of(*register),
                 Atom::Flag(register) => factor_of(*register).filter(|factor| *factor == 0),
                 Atom::Special(name) if name == "%tid.x" => Some(1),
-                Atom::Special(name) if name.starts_with("%tid") => None,
+                Atom::Special(name) if name.starts_with("%tid") || name == LANE => None,
+                Atom::InLane(_) => None,
                 Atom::Special(_) | Atom::Address(_) | Atom::Warp => Some(0),
                 // Which it reads of its own.
                 Atom::Computed(words, _)

@@ -28,6 +28,8 @@ pub(super) struct Area {
     entry: bool,
     /// Lanes go in step.
     pub(super) in_step: bool,
+    /// Lanes may read each other's registers where all come.
+    pub(super) has_words: bool,
 }
 
 /// An access of an inserted line.
@@ -88,6 +90,7 @@ impl Area {
             warps: budget.warps.into(),
             entry,
             in_step: budget.scheduling == Scheduling::InStep,
+            has_words: entry && budget.has_words(),
         };
         area.mark(after);
         area

@@ -55,6 +55,7 @@ fn guards_and_joins() {
         predicates: 3,
         lanes: 32,
         warps: 1,
+        whole_warps: false,
         shared_bytes: 0,
         scheduling: Scheduling::Waiting,
     };

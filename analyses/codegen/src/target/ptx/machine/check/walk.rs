@@ -128,8 +128,43 @@ impl<'a, 't> Walk<'a, 't> {
             Some(original) => {
                 self.paired(&self.before.lines[original as usize], line, contents, out)
             }
+            None if self.keeps_word(line, at, contents, out) => return,
             None => self.inserted(line, at, contents, out),
         }
+        for register in line.writes() {
+            contents.forget_words(register);
+        }
+    }
+
+    /// An inserted line by which one lane takes a word of the warp into its part of a register; all other lanes
+    /// keep theirs.
+    fn keeps_word(
+        &self,
+        line: &Line<'_>,
+        at: u32,
+        contents: &mut Contents,
+        out: &mut Vec<Violation>,
+    ) -> bool {
+        let Some((guard, true)) = line.guard else {
+            return false;
+        };
+        let held = contents.under(&Storage::Register(guard), None);
+        let lane = held.iter().find_map(Polynomial::as_lane);
+        let (Some(lane), Some((pool, word))) = (lane, copy(line, self.after)) else {
+            return false;
+        };
+        let statement = line.statement;
+        let mut all = contents.of(&Storage::Register(word)).to_vec();
+        all.retain(|held| held.under.is_none() && self.is_uniform(&held.value));
+        if all.is_empty() {
+            out.push(Violation::NotUniform { statement });
+        }
+        if !self.area.has_words || !self.lanes_come(at).every {
+            out.push(Violation::Parted { statement });
+        }
+        contents.write(&Storage::Register(pool), Vec::new(), None);
+        contents.put(&Storage::Word(pool, lane), all);
+        true
     }
 
     fn paired(
@@ -353,6 +388,17 @@ impl<'a, 't> Walk<'a, 't> {
         }
         if !super::align::may_be_inserted(line) || line.memory.is_some() {
             out.push(Violation::Foreign { statement });
+            return;
+        }
+        if let Some(lane) = super::align::word_read(line) {
+            if !self.area.has_words || !self.lanes_come(at).every {
+                out.push(Violation::Parted { statement });
+            }
+            let [(target, _), (pool, _)] = line.places[..] else {
+                return;
+            };
+            let all = contents.of(&Storage::Word(pool, lane)).to_vec();
+            contents.put(&Storage::Register(target), all);
             return;
         }
         if super::align::is_warp_barrier(line) {
