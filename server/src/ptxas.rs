@@ -222,7 +222,19 @@ fn output(
     let text = String::from_utf8_lossy(&std::fs::read(&printed)?).into_owned();
     match status.success() {
         true => Ok(text),
-        false => Err(PtxasError::Rejected(text.trim().to_owned())),
+        false => Err(PtxasError::Rejected(reasons(&text))),
+    }
+}
+
+/// The lines that say why a text was refused, without what is told of the entries beside them.
+fn reasons(said: &str) -> String {
+    let tells = |line: &&str| {
+        !line.starts_with("ptxas info") && (line.contains("error") || line.contains("fatal"))
+    };
+    let lines: Vec<&str> = said.lines().filter(tells).collect();
+    match lines.is_empty() {
+        true => said.trim().to_owned(),
+        false => lines.join("\n"),
     }
 }
 
@@ -274,6 +286,14 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn refusals_tell_the_errors_alone() {
+        let said = "ptxas error   : Entry function 'k' uses too much shared data (0x40000 bytes, 0xc000 max)\n\
+            ptxas info    : Compiling entry function 'error' for 'sm_80'\nptxas info    : Used 24 registers\n";
+        assert_eq!(reasons(said), said.lines().next().unwrap_or_default());
+        assert_eq!(reasons("killed\n"), "killed");
+    }
 
     #[test]
     fn each_entry_has_its_own_numbers() {

@@ -18,6 +18,7 @@ mod text;
 
 use fitting::{ALLOCATORS, Fittable, functions, scheduling};
 use ir::{FunctionKind, Inst, Module};
+use isa::ptx::Class;
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made};
 use lockstep_codegen::target::ptx::machine::states::State;
 use oracle::interp::{AccessKind, Instance, Launch, Observer, run_with};
@@ -45,8 +46,48 @@ struct Reloads {
     all: u32,
     /// From local memory.
     local: u32,
-    /// The number of those among them whose values have a state of rows i to iv.
-    kept: u32,
+    /// The number of those among them whose values have a state of rows i to iv, by what keeps them there.
+    kept: [u32; CAUSES.len()],
+}
+
+/// Causes by which values with a state of rows i to iv live in local memory.
+const CAUSES: [&str; 5] = [
+    "a predicate",
+    "a number too large for an instruction",
+    "written under a predicate",
+    "written where lanes are apart",
+    "no room in shared memory",
+];
+
+/// The cause for one value, as an index.
+fn cause(function: &Fittable, name: &str, state: State) -> usize {
+    let Ok(body) = &function.body else { return 4 };
+    let own = body.names.iter().position(|own| own == name);
+    let Some(own) = own else { return 4 };
+    if body.function.registers[own] == Class::Predicate {
+        return 0;
+    }
+    let small = |number: i64| i32::try_from(number).is_ok();
+    if matches!(state, State::Known(factor, _) | State::Affine(factor) if !small(factor)) {
+        return 1;
+    }
+    let blocks = body.function.blocks.iter().zip(&body.statements);
+    let all = blocks.flat_map(|(block, statements)| block.operations.iter().zip(statements));
+    let writes: Vec<_> = all
+        .filter(|(operation, _)| operation.writes().any(|written| written.0 as usize == own))
+        .collect();
+    if writes
+        .iter()
+        .any(|(operation, _)| operation.predicate.is_some())
+    {
+        return 2;
+    }
+    let arrivals = writes
+        .iter()
+        .map(|&(_, &statement)| function.known.arrivals[statement as usize]);
+    let all = arrivals.clone().all(|arrival| arrival.all);
+    let once = writes.len() == 1 && arrivals.clone().all(|arrival| arrival.once);
+    if all || once { 4 } else { 3 }
 }
 
 impl Traffic {
@@ -79,11 +120,13 @@ fn reloads(function: &Fittable, made: &Made) -> Reloads {
             .states
             .iter()
             .find(|known| known.0 == own.name);
-        let in_rows = state.is_some_and(|known| known.1 != State::Divergent);
+        let in_rows = state.filter(|known| known.1 != State::Divergent);
         out.all += own.loads;
         if let Home::Lane(_) = own.home {
             out.local += own.loads;
-            out.kept += if in_rows { own.loads } else { 0 };
+            if let Some(known) = in_rows {
+                out.kept[cause(function, &own.name, known.1)] += own.loads;
+            }
         }
     }
     out
@@ -321,8 +364,12 @@ fn report(words: u16, rows: &[(String, [Traffic; 4])], refused: [u32; 4]) {
         "  reloads in AffRA's texts: {}, {} of them local (the paper: 2287, 850), {} of those with a state of rows i to iv",
         reloads(|own| own.all),
         reloads(|own| own.local),
-        reloads(|own| own.kept),
+        reloads(|own| own.kept.iter().sum()),
     );
+    for (at, cause) in CAUSES.iter().enumerate() {
+        let kept = rows.iter().map(|row| row.1[affine].reloads.kept[at]);
+        println!("    {cause}: {}", kept.sum::<u32>());
+    }
     let mut worse: Vec<(f64, &str)> = rows
         .iter()
         .map(|row| (cost(row, own) / cost(row, linear), row.0.as_str()))

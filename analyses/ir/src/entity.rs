@@ -158,6 +158,10 @@ impl<K: Entity> EntitySet<K> {
             key: PhantomData,
         }
     }
+    /// Makes room for the first entities.
+    pub fn reserve(&mut self, len: usize) {
+        self.bits.grow(len);
+    }
     #[inline]
     pub fn contains(&self, key: &K) -> bool {
         self.bits.contains(key.index())

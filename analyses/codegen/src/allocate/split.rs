@@ -202,21 +202,18 @@ pub(crate) fn split<T: Target>(
             continue;
         };
         let mut cuts = cuts.iter().peekable();
-        let mut own = around[block].iter_mut();
-        let mut out = Vec::new();
-        // The function's own operations keep their order among those that were put around them.
-        let mut row = own.next();
-        let mut passed = row.as_ref().map_or(0, |row| row.before.len());
-        let operations = std::mem::take(&mut function.blocks[block].operations);
-        for (index, mut operation) in operations.into_iter().enumerate() {
-            let is_own = passed == 0;
-            passed = passed.saturating_sub(usize::from(!is_own));
-            let Some(here) = row.take_if(|_| is_own) else {
-                out.push(operation);
-                continue;
-            };
-            let mut behind = Vec::new();
-            let loc = operation.loc;
+        let mut operations = std::mem::take(&mut function.blocks[block].operations);
+        // What is put around operations, by the number of the one in front of which it comes.
+        let mut added: Vec<(usize, Vec<Operation<T>>)> = Vec::new();
+        let mut next = 0;
+        for row in &mut around[block] {
+            if cuts.peek().is_none() {
+                break;
+            }
+            // The function's own operations keep their order among those that were put around them.
+            let index = next + row.before.len();
+            next = index + 1 + row.after.len();
+            let loc = operations[index].loc;
             // What moves a value for an operation stands at its place.
             let placed = |all: Vec<Operation<T>>| -> Vec<Operation<T>> {
                 all.into_iter().map(|it| it.at(loc)).collect()
@@ -228,30 +225,29 @@ pub(crate) fn split<T: Target>(
                 let stand_in = stand_ins[cut.stand_in as usize];
                 if cut.early {
                     let stores = placed(homes.store(function, stand_in, value));
-                    here.before.extend(stores.iter().cloned());
-                    out.extend(stores);
+                    row.before.extend(stores.iter().cloned());
+                    added.push((index, stores));
                     continue;
                 }
                 if cut.load {
                     let loads = placed(homes.load(function, value, stand_in));
-                    here.before.extend(loads.iter().cloned());
-                    out.extend(loads);
+                    row.before.extend(loads.iter().cloned());
+                    added.push((index, loads));
                 }
                 if cut.store {
-                    behind = placed(homes.store(function, stand_in, value));
+                    // The operations behind it stay behind the new stores, which use no registers of theirs.
+                    let stores = placed(homes.store(function, stand_in, value));
+                    row.after.splice(0..0, stores.iter().cloned());
+                    added.push((index + 1, stores));
                 }
-                rename(&mut operation, value, stand_in);
-                here.now = operation.clone();
+                rename(&mut operations[index], value, stand_in);
+                row.now.clone_from(&operations[index]);
             }
-            out.push(operation);
-            // The operations behind it stay behind the new stores, which use no registers of theirs.
-            here.after.splice(0..0, behind.iter().cloned());
-            out.extend(behind.iter().cloned());
-            let later = here.after.len() - behind.len();
-            row = own.next();
-            passed = later + row.as_ref().map_or(0, |row| row.before.len());
         }
-        function.blocks[block].operations = out;
+        for (index, all) in added.into_iter().rev() {
+            operations.splice(index..index, all);
+        }
+        function.blocks[block].operations = operations;
     }
 }
 

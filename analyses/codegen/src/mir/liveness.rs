@@ -63,6 +63,10 @@ impl<'a, T: Target> Walk<'a, T> {
     }
     /// Moves in front of the writes of an operation.
     pub(crate) fn write(&mut self, operation: &Operation<T>) {
+        self.write_each(operation, |_| {});
+    }
+    /// The same; `each` gets the registers that are no longer live.
+    pub(crate) fn write_each(&mut self, operation: &Operation<T>, mut each: impl FnMut(Virtual)) {
         let certain = operation.is_certain();
         for write in operation.writes() {
             let ends = certain
@@ -71,9 +75,14 @@ impl<'a, T: Target> Walk<'a, T> {
                     .get(&write)
                     .is_some_and(|under| Some(*under) == operation.condition());
             if ends {
-                self.live.remove(&write);
+                if self.live.remove(&write) {
+                    each(write);
+                }
                 self.under.remove(&write);
             }
+        }
+        if self.under.is_empty() {
+            return;
         }
         for write in operation.writes() {
             if T::is_guard(self.function.class(write)) {
@@ -83,8 +92,15 @@ impl<'a, T: Target> Walk<'a, T> {
     }
     /// Moves in front of its reads.
     pub(crate) fn read(&mut self, operation: &Operation<T>) {
+        self.read_each(operation, |_| {});
+    }
+    /// The same; `each` gets the registers that were not live.
+    pub(crate) fn read_each(&mut self, operation: &Operation<T>, mut each: impl FnMut(Virtual)) {
         for read in operation.reads() {
             let new = self.live.insert(read);
+            if new {
+                each(read);
+            }
             let guard = operation.condition().filter(|guard| guard.0 != read);
             match (new, guard) {
                 (true, Some(predicate)) => {
@@ -133,6 +149,20 @@ impl Liveness {
     #[must_use]
     pub(crate) fn along<T: Target>(function: &Function<T>, edges: &Edges) -> Liveness {
         Liveness(ir::liveness::Liveness::along(function, edges))
+    }
+    /// Makes room for further registers.
+    pub(crate) fn reserve(&mut self, registers: usize) {
+        let sets = self.0.starts.iter_mut().chain(&mut self.0.ends);
+        sets.for_each(|set| set.reserve(registers));
+    }
+    /// Other registers are live at the start of a block. Returns whether they were others.
+    pub(crate) fn start(&mut self, block: u32, live: EntitySet<Virtual>) -> bool {
+        let own = &mut self.0.starts[block as usize];
+        let changed = *own != live;
+        if changed {
+            *own = live;
+        }
+        changed
     }
     /// Takes a register out of the sets of these blocks, which name it no more.
     pub(crate) fn forget(&mut self, register: Virtual, blocks: impl Iterator<Item = u32>) {

@@ -24,7 +24,7 @@ pub(crate) const ALLOCATORS: [Allocator; 4] = [
 pub(crate) struct Fittable {
     pub(crate) tree: PtxFunction,
     pub(crate) known: Known,
-    body: Result<Body, String>,
+    pub(crate) body: Result<Body, String>,
     states: Vec<State>,
 }
 

@@ -9,15 +9,15 @@
 //! blocks that named it: liveness is solved on from those. Where the value only passed, its words are
 //! subtracted.
 
-use super::{Function, Operation};
+use super::Function;
 use crate::mir::Virtual;
 use crate::mir::function::Operand;
 use crate::mir::liveness::{Liveness, Walk};
 use fixedbitset::FixedBitSet;
+use ir::EntitySet;
 use ir::liveness::Edges;
 use isa::ptx::Ptx;
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
 /// The live words of a body.
 #[derive(Clone, Debug)]
@@ -96,7 +96,9 @@ impl Range {
 impl Places {
     pub(super) fn new(function: &Function, words: Vec<u32>) -> Places {
         let edges = Edges::of(function);
-        let live = Liveness::along(function, &edges);
+        let mut live = Liveness::along(function, &edges);
+        // Each value that is kept elsewhere gets a few registers more.
+        live.reserve(2 * function.registers.len());
         let count = function.blocks.len();
         let mut out = Places {
             edges,
@@ -126,8 +128,8 @@ impl Places {
         own.unwrap_or_else(|| function.class(register).words())
     }
 
-    /// Counts the live words of a block.
-    fn count(&mut self, function: &Function, block: u32) {
+    /// Counts the live words of a block. Returns the registers that are live at its start.
+    fn count(&mut self, function: &Function, block: u32) -> EntitySet<Virtual> {
         let operations = &function.blocks[block as usize].operations;
         let mut sums = std::mem::take(&mut self.sums[block as usize]);
         sums.clear();
@@ -147,34 +149,18 @@ impl Places {
                 walk.branch(operation);
                 sum = all(&walk);
             }
-            let named = named(operation);
-            let behind: SmallVec<[bool; 8]> = named
-                .iter()
-                .map(|register| walk.live.contains(register))
-                .collect();
-            let unread = |register: &Virtual| operation.writes().any(|own| own == *register);
-            let mut most = sum;
-            for (register, _) in named.iter().zip(&behind).filter(|(_, live)| !**live) {
-                // What is written takes a register, read or not.
-                if unread(register) {
-                    most += self.words(function, *register);
-                }
-            }
-            walk.write(operation);
-            walk.read(operation);
-            for (&register, was) in named.iter().zip(behind) {
-                let is = walk.live.contains(&register);
-                let words = self.words(function, register);
-                match (was, is) {
-                    (false, true) => sum += words,
-                    (true, false) => sum -= words,
-                    _ => {}
-                }
-            }
+            // What is written takes a register, read or not.
+            let unread = operation.writes();
+            let unread = unread.filter(|register| !walk.live.contains(register));
+            let most = sum + unread.map(|own| self.words(function, own)).sum::<u32>();
+            walk.write_each(operation, |own| sum -= self.words(function, own));
+            walk.read_each(operation, |own| sum += self.words(function, own));
             sums[at] = most.max(sum);
         }
+        let live = walk.live;
         self.sums[block as usize] = sums;
         self.changed(block);
+        live
     }
 
     /// Takes note of other words in a block.
@@ -304,25 +290,23 @@ impl Places {
         let is_cut = |block: u32| blocks.binary_search(&block).is_ok();
         // Operations have other numbers now.
         self.done.retain(|&(block, _)| !is_cut(block));
-        let mut grown: Vec<u32> = blocks.to_vec();
-        let all = blocks.iter().copied();
+        let mut grown: Vec<u32> = Vec::new();
+        for &block in blocks.iter().rev() {
+            let live = self.count(function, block);
+            if self.live.start(block, live) {
+                let before = self.edges.before[block as usize].iter();
+                grown.extend(before.map(|&before| before as u32));
+            }
+        }
+        let all = grown.clone();
         self.live
-            .grow(function, &self.edges, all, &mut |block| grown.push(block));
+            .grow(function, &self.edges, all.into_iter(), &mut |block| {
+                grown.push(block);
+            });
         grown.sort_unstable();
         grown.dedup();
         for block in grown {
             self.count(function, block);
         }
     }
-}
-
-/// The registers that an operation names, each once.
-fn named(operation: &Operation) -> SmallVec<[Virtual; 8]> {
-    let mut out: SmallVec<[Virtual; 8]> = SmallVec::new();
-    for register in operation.writes().chain(operation.reads()) {
-        if !out.contains(&register) {
-            out.push(register);
-        }
-    }
-    out
 }

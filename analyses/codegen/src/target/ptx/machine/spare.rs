@@ -14,12 +14,12 @@
 //! Source: section 8 of the notes on Sampaio et al., *Divergence Analysis* (TOPLAS 2013); the order of the steps as in Hack,
 //! Grund, Goos, *Register allocation for programs in SSA form* (CC 2006).
 
-use super::Operation;
 use super::again::Copies;
 use super::crowd::{Crowd, Price};
 use super::fit::{Budget, Home, Made, Source};
 use super::homes::{Policy, Slots, met_by_every_lane, sharing};
 use super::states::{Arrival, State};
+use super::{Body, Operation};
 use crate::allocate::Place;
 use crate::allocate::colour::colour;
 use crate::mir::function::Operand;
@@ -71,6 +71,17 @@ fn cost(operation: &Operation) -> f64 {
     }
 }
 
+/// The homes of values that are the same in all lanes of a warp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Uniform {
+    /// Those of other values.
+    Plain,
+    /// Slots of the warp.
+    Slots,
+    /// Lanes of a register.
+    Words,
+}
+
 struct Attempt<'a> {
     crowd: Crowd<'a>,
     registers: Vec<Register>,
@@ -94,32 +105,25 @@ pub(super) fn fit(
         file: SmolStr::new_static("Word"),
         available: budget.words.into(),
     };
-    let met = match knows && budget.has_words() {
-        true => met_by_every_lane(source.body, arrivals),
-        false => Vec::new(),
+    let copies = match source.tree.entry {
+        true => Copies::new(source.tree, source.body),
+        false => Copies::default(),
     };
-    let words = (0..).zip(&met).any(|(number, &met)| {
-        let state = states.get(number);
-        let uniform = matches!(state, Some(State::Uniform | State::Constant(_)));
-        met && uniform && source.body.function.registers[number] == Class::Word
-    });
-    let ways = [(true, false), (false, false), (false, true)];
-    let possible =
-        |&(uniform, of_register): &(bool, bool)| (knows || !uniform) && (words || !of_register);
-    for (uniform, words) in ways.into_iter().filter(possible) {
+    for uniform in [Uniform::Plain, Uniform::Slots, Uniform::Words] {
         let policy = Policy {
-            uniform,
+            uniform: knows && uniform == Uniform::Slots,
             affine: knows,
             again: source.tree.entry,
-            words,
+            words: knows && uniform == Uniform::Words && budget.has_words(),
             ..Policy::default()
         };
         let mut slots = Slots::new(policy, states, sharing.clone(), budget);
-        if policy.again {
-            slots.copies = Copies::new(source.tree, source.body);
+        slots.copies.clone_from(&copies);
+        if policy.words {
+            slots.met = met_by_every_lane(source.body, arrivals);
         }
-        if words {
-            slots.met.clone_from(&met);
+        if uniform != Uniform::Plain && !shares(&slots, source.body) {
+            continue;
         }
         let most = u32::from(budget.words);
         let limits = [Some(most), most.checked_sub(1), most.checked_sub(2), None];
@@ -140,6 +144,10 @@ pub(super) fn fit(
                 Err(refusal) => refused = refusal,
             }
         }
+        // Nothing is better than no traffic.
+        if best.as_ref().is_some_and(|best| best.0 <= 0.0) {
+            break;
+        }
     }
     let (_, found) = best.ok_or(refused)?;
     let Crowd {
@@ -149,6 +157,17 @@ pub(super) fn fit(
         ..
     } = &found.crowd;
     Ok(source.made(slots, around, found.prologue, &found.registers, away))
+}
+
+/// Returns whether a value would be kept once for its warp.
+fn shares(slots: &Slots<'_>, body: &Body) -> bool {
+    let mut registers = (0..body.function.registers.len() as u32).map(Virtual);
+    registers.any(|register| {
+        matches!(
+            slots.wanted(&body.function, register),
+            Home::Warp(_) | Home::WarpBase(..) | Home::Word(_)
+        )
+    })
 }
 
 /// One allocation, with so many live words at most before values are coloured; any number without.
