@@ -28,6 +28,7 @@ use codegen::target::ptx::machine::fit::Made;
 use codegen::target::ptx::machine::park::{Kernel, Parking};
 use search::Search;
 use std::path::Path;
+use syntax::ptx::StatementKind;
 
 /// A rewriting that the assembler spills less of.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,6 +63,16 @@ pub enum ParkedError {
     #[error("ptxas spills nothing of it in {0} registers")]
     NothingSpilled(u16),
     #[error(
+        "ptxas spills {spilled} bytes in {words} registers; {}",
+        if *.calls { CALLS } else { "no value of the kernel can live elsewhere" }
+    )]
+    NothingToTry {
+        words: u16,
+        spilled: u32,
+        /// The kernel calls functions.
+        calls: bool,
+    },
+    #[error(
         "ptxas spills no less of any rewriting{}: {spilled} bytes in {words} registers, {tried} tried{}",
         if *.slower > 0 { SLOWER } else { "" },
         if *.sized { "" } else { SIZE }
@@ -80,6 +91,8 @@ pub enum ParkedError {
 /// A reason why there is no more to try.
 const SIZE: &str = "; with a known workgroup size (`.maxntid`, or `block` in lockstep.toml), values that differ between \
                     lanes could be parked, too";
+const CALLS: &str = "the kernel's own values leave nothing to rewrite, and the functions that it calls are not \
+                     rewritten";
 const SLOWER: &str = " that does not cost more in loops than it saves";
 /// The assembler that judges, with its target and limits.
 #[derive(Clone, Copy, Debug)]
@@ -172,6 +185,18 @@ pub fn spill_less(
     search.fewer_loops(&start)?;
     search.allocated(kernel, judge.words, &loops)?;
     let tried = search.tried;
+    if tried == 1 {
+        let statements = kernel.tree.statements().iter();
+        let mut calls = statements.filter_map(|statement| match &statement.kind {
+            StatementKind::Instruction(own) => Some(own.opcode.text == "call"),
+            _ => None,
+        });
+        return Err(ParkedError::NothingToTry {
+            words: judge.words,
+            spilled: before.spilled(),
+            calls: calls.any(|calls| calls),
+        });
+    }
     let Some(best) = search.best else {
         return Err(ParkedError::NoBetter {
             words: judge.words,

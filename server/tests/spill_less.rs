@@ -263,6 +263,39 @@ fn what_spills_nothing_stays_as_it_is() {
     assert_eq!(text(&printed), source);
 }
 
+/// The values of a function that a kernel calls are not the kernel's: the reason says so.
+#[test]
+fn what_spills_in_a_called_function_is_told() {
+    if !has_assembler() {
+        return;
+    }
+    let place = Place::new("spill-callee");
+    let called = holding(40).replace(".visible .entry hold(", ".func held(");
+    let called = called.replace("\n.maxntid 128, 1, 1\n", "\n");
+    let source = format!(
+        "{called}.visible .entry calls(.param .u64 a, .param .u64 b, .param .u32 c)\n{{\n\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<3>;\n\
+         \tld.param.u64 %rd1, [a];\n\tld.param.u64 %rd2, [b];\n\tld.param.u32 %r1, [c];\n\
+         \t{{\n\t.param .b64 x;\n\t.param .b64 y;\n\t.param .b32 z;\n\tst.param.b64 [x], %rd1;\n\tst.param.b64 [y], %rd2;\n\
+         \tst.param.b32 [z], %r1;\n\tcall.uni held, (x, y, z);\n\t}}\n\tret;\n}}\n"
+    );
+    let file = place.file("calls.ptx", &source);
+    let run = lockstep(&[
+        "code",
+        &file,
+        "--no-config",
+        "--budget",
+        "24",
+        "--spill-less",
+    ]);
+    assert_eq!(text(&run), source);
+    let said = errors(&run);
+    assert!(said.contains("`calls` stays as it is"), "{said}");
+    assert!(
+        said.contains("the functions that it calls are not rewritten"),
+        "{said}"
+    );
+}
+
 /// Sixteen workgroups of 128 threads share the 164 KiB of a multiprocessor of sm_80: 10,496 bytes each, of
 /// which the system takes 1,024 and the kernel 9,216. Our allocator takes at most the rest; the paper's take
 /// all that they find.

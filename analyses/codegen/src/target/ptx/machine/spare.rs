@@ -122,7 +122,9 @@ pub(super) fn fit(
         if policy.words {
             slots.met = met_by_every_lane(source.body, arrivals);
         }
-        if uniform != Uniform::Plain && !shares(&slots, source.body) {
+        // Where no value that went away would be kept once for its warp, nothing is won.
+        let away = best.as_ref().map(|best| &best.1.crowd.away[..]);
+        if uniform != Uniform::Plain && !shares(&slots, source.body, away) {
             continue;
         }
         let most = u32::from(budget.words);
@@ -159,15 +161,17 @@ pub(super) fn fit(
     Ok(source.made(slots, around, found.prologue, &found.registers, away))
 }
 
-/// Returns whether a value would be kept once for its warp.
-fn shares(slots: &Slots<'_>, body: &Body) -> bool {
-    let mut registers = (0..body.function.registers.len() as u32).map(Virtual);
-    registers.any(|register| {
-        matches!(
-            slots.wanted(&body.function, register),
-            Home::Warp(_) | Home::WarpBase(..) | Home::Word(_)
-        )
-    })
+/// Returns whether one of some values, or of all, would be kept once for its warp.
+fn shares(slots: &Slots<'_>, body: &Body, some: Option<&[Virtual]>) -> bool {
+    let count = body.function.registers.len() as u32;
+    let shares = |register: Virtual| {
+        let home = slots.wanted(&body.function, register);
+        matches!(home, Home::Warp(_) | Home::WarpBase(..) | Home::Word(_))
+    };
+    match some {
+        Some(some) => some.iter().any(|&own| own.0 < count && shares(own)),
+        None => (0..count).map(Virtual).any(shares),
+    }
 }
 
 /// One allocation, with so many live words at most before values are coloured; any number without.
