@@ -244,10 +244,17 @@ pub(crate) fn split<T: Target>(
                 row.now.clone_from(&operations[index]);
             }
         }
-        for (index, all) in added.into_iter().rev() {
-            operations.splice(index..index, all);
+        let more: usize = added.iter().map(|(_, all)| all.len()).sum();
+        let mut all = Vec::with_capacity(operations.len() + more);
+        let mut added = added.into_iter().peekable();
+        for (index, operation) in operations.into_iter().enumerate() {
+            while let Some((_, own)) = added.next_if(|(at, _)| *at == index) {
+                all.extend(own);
+            }
+            all.push(operation);
         }
-        function.blocks[block].operations = operations;
+        all.extend(added.flat_map(|(_, own)| own));
+        function.blocks[block].operations = all;
     }
 }
 

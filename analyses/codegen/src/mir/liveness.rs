@@ -63,26 +63,37 @@ impl<'a, T: Target> Walk<'a, T> {
     }
     /// Moves in front of the writes of an operation.
     pub(crate) fn write(&mut self, operation: &Operation<T>) {
-        self.write_each(operation, |_| {});
+        self.write_each(operation, |_, _, _| {});
     }
-    /// The same; `each` gets the registers that are no longer live.
-    pub(crate) fn write_each(&mut self, operation: &Operation<T>, mut each: impl FnMut(Virtual)) {
+    /// The same; `each` gets every register that is written, whether it was live, and whether it no longer is.
+    pub(crate) fn write_each(
+        &mut self,
+        operation: &Operation<T>,
+        mut each: impl FnMut(Virtual, bool, bool),
+    ) {
         let certain = operation.is_certain();
+        if self.under.is_empty() {
+            operation.writes().for_each(|write| {
+                let was = match certain {
+                    true => self.live.remove(&write),
+                    false => self.live.contains(&write),
+                };
+                each(write, was, was && certain);
+            });
+            return;
+        }
         for write in operation.writes() {
             let ends = certain
                 || self
                     .under
                     .get(&write)
                     .is_some_and(|under| Some(*under) == operation.condition());
+            let was = self.live.contains(&write);
             if ends {
-                if self.live.remove(&write) {
-                    each(write);
-                }
+                self.live.remove(&write);
                 self.under.remove(&write);
             }
-        }
-        if self.under.is_empty() {
-            return;
+            each(write, was, was && ends);
         }
         for write in operation.writes() {
             if T::is_guard(self.function.class(write)) {
@@ -96,6 +107,14 @@ impl<'a, T: Target> Walk<'a, T> {
     }
     /// The same; `each` gets the registers that were not live.
     pub(crate) fn read_each(&mut self, operation: &Operation<T>, mut each: impl FnMut(Virtual)) {
+        if self.under.is_empty() && operation.predicate.is_none() {
+            operation.reads().for_each(|read| {
+                if self.live.insert(read) {
+                    each(read);
+                }
+            });
+            return;
+        }
         for read in operation.reads() {
             let new = self.live.insert(read);
             if new {

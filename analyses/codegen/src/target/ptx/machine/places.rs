@@ -150,10 +150,12 @@ impl Places {
                 sum = all(&walk);
             }
             // What is written takes a register, read or not.
-            let unread = operation.writes();
-            let unread = unread.filter(|register| !walk.live.contains(register));
-            let most = sum + unread.map(|own| self.words(function, own)).sum::<u32>();
-            walk.write_each(operation, |own| sum -= self.words(function, own));
+            let mut most = sum;
+            walk.write_each(operation, |own, was, ends| {
+                let words = self.words(function, own);
+                most += if was { 0 } else { words };
+                sum -= if ends { words } else { 0 };
+            });
             walk.read_each(operation, |own| sum += self.words(function, own));
             sums[at] = most.max(sum);
         }
