@@ -122,7 +122,7 @@ impl Task {
         Some(kernel.map(|kernel| Task {
             text: program::text(file.source(db)).to_owned(),
             kernel,
-            target: target_of(db, file, program::text(file.source(db))),
+            target: target_of(db, file),
             gpu: db::machine(db, program::settings(db, file)).gpu().clone(),
             words,
         }))

@@ -25,7 +25,7 @@ pub(super) fn spill_less(
     }
     let judge = Judge {
         tool: &tool,
-        target: &target_of(db, file, text),
+        target: &target_of(db, file),
         gpu: db::machine(db, program::settings(db, file)).gpu(),
         words,
     };

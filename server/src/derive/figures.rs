@@ -63,7 +63,7 @@ fn of_entry(file: u64, name: &str) -> u64 {
 pub fn of_file(db: &dyn Db, file: File) -> u64 {
     let text = program::text(file.source(db));
     let mut hasher = FxHasher::default();
-    (text, target_of(db, file, text), max_registers(db, file)).hash(&mut hasher);
+    (text, target_of(db, file), max_registers(db, file)).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -106,20 +106,17 @@ fn max_registers(db: &dyn Db, file: File) -> Option<u32> {
 }
 
 /// The target of a PTX file: the configured one, or the one that it names where that is none before it.
-pub fn target_of(db: &dyn Db, file: File, text: &str) -> String {
+pub fn target_of(db: &dyn Db, file: File) -> String {
     let configured = architecture(db, file);
-    let named = text.lines().find_map(|line| {
-        let names = line.trim_start().strip_prefix(".target")?;
-        let first = names
-            .split([',', ' ', '\t'])
-            .find(|name| !name.is_empty())?;
-        let number = first.strip_prefix("sm_")?;
-        let digits = number.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        Some((first.trim().to_owned(), digits.parse::<u32>().ok()?))
-    });
-    match named {
+    let named = db::ptx_declarations(db, file).target.as_deref();
+    let number = |name: &str| -> Option<u32> {
+        let digits = name.strip_prefix("sm_")?;
+        let digits = digits.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        digits.parse().ok()
+    };
+    match named.and_then(|name| Some((name, number(name)?))) {
         // Features of one architecture are those of no other.
-        Some((name, number)) if number >= configured || name.ends_with(['a', 'f']) => name,
+        Some((name, number)) if number >= configured || name.ends_with(['a', 'f']) => name.into(),
         _ => format!("sm_{configured}"),
     }
 }
@@ -159,7 +156,7 @@ pub fn wanted(db: &dyn Db, file: File) -> Vec<Job> {
         let text = program::text(file.source(db));
         out.push(Job {
             text: Arc::from(text),
-            target: target_of(db, file, text),
+            target: target_of(db, file),
             max_registers: most,
             entries,
         });
