@@ -17,6 +17,7 @@ use crate::allocate::named::{Occurrence, Occurrences};
 use crate::allocate::rounds::{Around, unchanged};
 use crate::allocate::split::{Cut, Held, before_alone, cuts, split};
 use crate::mir::Virtual;
+use crate::mir::function::{Block, Operand};
 use crate::mir::liveness::Liveness;
 use crate::predicate::loops::{dominators, natural};
 use ir::dominators::semi_nca;
@@ -48,6 +49,8 @@ pub(super) struct Crowd<'a> {
     /// The estimated executions of each block for one of the kernel.
     pub(super) weights: Vec<f64>,
     alone: Vec<Option<u32>>,
+    /// Control may leave the block from the middle.
+    leaves_inside: Vec<bool>,
     /// The immediate dominator of each block, and the number of blocks that dominate it.
     above: Vec<Option<u32>>,
     depths: Vec<u32>,
@@ -119,6 +122,7 @@ impl<'a> Crowd<'a> {
             around: unchanged(&function),
             weights: levels.iter().zip(shares).map(weight).collect(),
             alone: before_alone(&function),
+            leaves_inside: function.blocks.iter().map(leaves_inside).collect(),
             above,
             depths,
             loops,
@@ -270,8 +274,26 @@ impl<'a> Crowd<'a> {
         let loops = self.held_in(register, places, limit, roomy);
         let held = |block: u32, operations: Range<u32>| places.have_room(block, operations, limit);
         let mut cuts = cuts(self.named.named(register), &self.alone, &loops, &held);
+        self.leave_out_replaced(&mut cuts);
         self.sink(register, places, limit, &mut cuts);
         cuts
+    }
+
+    /// Leaves out stores that a later one in the same block replaces before anything reads the home.
+    fn leave_out_replaced(&self, cuts: &mut [Cut]) {
+        let mut replaced = None;
+        for cut in cuts.iter_mut().rev() {
+            if replaced != Some(cut.block) || self.leaves_inside[cut.block as usize] {
+                replaced = None;
+            }
+            if cut.store {
+                cut.store = replaced.is_none();
+                replaced = Some(cut.block);
+            }
+            if cut.load {
+                replaced = None;
+            }
+        }
     }
 
     /// Stores a value of a lane's slot where rare ways begin that alone load it, if its register has room until then.
@@ -434,6 +456,16 @@ impl<'a> Crowd<'a> {
         });
         costs.sum()
     }
+}
+
+/// Returns whether an operation of a block that is not its last one branches.
+fn leaves_inside(block: &Block<Ptx>) -> bool {
+    let branches = |operation: &Operation| {
+        let mut sources = operation.sources.iter();
+        sources.any(|source| matches!(source, Operand::Block(_)))
+    };
+    let rest = block.operations.split_last();
+    rest.is_some_and(|(_, rest)| rest.iter().any(branches))
 }
 
 /// Returns for each block the number of others that dominate it.

@@ -8,8 +8,7 @@
 //!
 //! The home of a value is the cheapest one that it may have: a number, a few instructions again, one slot a warp, local memory.
 //! Slots of warps take a register for their address and code at the start, words in the lanes of a register take that
-//! register; the body is allocated with either and without, and the
-//! cheaper result is taken. Should colouring fail, it is tried with fewer live words, and last without the first step.
+//! register; the body is allocated with either and without, and the cheaper result is taken. Should colouring fail, it is tried with fewer live words, and last without the first step.
 //!
 //! Source: section 8 of the notes on Sampaio et al., *Divergence Analysis* (TOPLAS 2013); the order of the steps as in Hack,
 //! Grund, Goos, *Register allocation for programs in SSA form* (CC 2006).
