@@ -223,7 +223,8 @@ impl<'a> Crowd<'a> {
     /// Keeps a value elsewhere wherever it is not named.
     pub(super) fn spill(&mut self, register: Virtual) {
         let named = self.named.named(register);
-        let cuts = cuts(named, &[], &[], &|_, operations| operations.is_empty());
+        let mut cuts = cuts(named, &[], &[], &|_, operations| operations.is_empty());
+        self.leave_out_replaced(&mut cuts);
         self.put_away(register, &cuts);
         self.places = None;
     }
