@@ -49,7 +49,7 @@ const fn kind(home: Home) -> &'static str {
         Home::Warp(_) => "warp-slot",
         Home::WarpBase(..) => "warp-slot-of-base",
         Home::Lane(_) => "lane-slot",
-        Home::Word(_) => "register-lane",
+        Home::RegisterLane(_) => "register-lane",
         Home::Column(_) => "column",
         Home::Again(_) => "again",
         Home::Reload => "reload",

@@ -39,7 +39,7 @@ const fn kind(home: Home) -> &'static str {
         Home::Column(_) => "column",
         Home::Constant(_)
         | Home::Known(..)
-        | Home::Word(_)
+        | Home::RegisterLane(_)
         | Home::Lane(_)
         | Home::Again(_)
         | Home::Reload => "none that may be",

@@ -102,7 +102,7 @@ pub(super) const fn home(home: Home) -> &'static str {
         Home::Warp(_) => "warp-slot",
         Home::WarpBase(..) => "warp-slot-of-base",
         Home::Lane(_) => "lane-slot",
-        Home::Word(_) => "register-lane",
+        Home::RegisterLane(_) => "register-lane",
         Home::Column(_) => "shared-lane-slot",
     }
 }

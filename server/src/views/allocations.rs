@@ -117,7 +117,7 @@ fn told(made: &Made) -> String {
             "once a warp",
         ),
         (
-            count(&|home| matches!(home, Home::Word(_))),
+            count(&|home| matches!(home, Home::RegisterLane(_))),
             "in lanes of a register",
         ),
         (

@@ -175,7 +175,7 @@ impl Liveness {
         sets.for_each(|set| set.reserve(registers));
     }
     /// Other registers are live at the start of a block. Returns whether they were others.
-    pub(crate) fn start(&mut self, block: u32, live: EntitySet<Virtual>) -> bool {
+    pub(crate) fn set_start(&mut self, block: u32, live: EntitySet<Virtual>) -> bool {
         let own = &mut self.0.starts[block as usize];
         let changed = *own != live;
         if changed {

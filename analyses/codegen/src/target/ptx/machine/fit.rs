@@ -138,7 +138,7 @@ impl Source<'_> {
         // from it.
         let wanted = |operation: &Operation| match operation.writes().next() == slots.thread {
             true => slots.rebuilds(),
-            false => slots.warp_bytes > 0 || slots.used_words > 0,
+            false => slots.warp_bytes > 0 || slots.used_lanes > 0,
         };
         let first = around[0].iter().take(prologue);
         let first: Vec<Operation> = first.map(|row| row.now.clone()).filter(wanted).collect();

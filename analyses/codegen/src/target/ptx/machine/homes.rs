@@ -58,7 +58,7 @@ pub enum Home {
     /// The same, of the part that is uniform: the factor of `Tid`.
     WarpBase(u32, i64),
     /// The lane of a register whose words are those of the warp.
-    Word(u32),
+    RegisterLane(u32),
     /// Bytes behind the start of the lane's slots in local memory.
     Lane(u32),
     /// The same, of those in shared memory.
@@ -83,7 +83,7 @@ pub(super) struct Policy {
     /// Values are computed again where a few instructions do.
     pub(super) again: bool,
     /// Uniform values in the lanes of one register, rather than in slots of their warp.
-    pub(super) words: bool,
+    pub(super) register_lanes: bool,
 }
 
 /// A register that lives elsewhere.
@@ -136,7 +136,7 @@ impl Budget {
         }
     }
     /// Returns whether lanes can read each other's registers where all of them come.
-    pub(super) fn has_words(&self) -> bool {
+    pub(super) fn shares_registers(&self) -> bool {
         self.whole_warps && self.lanes == 32 && self.scheduling == Scheduling::Waiting
     }
 }
@@ -269,7 +269,7 @@ pub(super) struct Slots<'a> {
     pub(super) warp_bytes: u32,
     pub(super) column_bytes: u32,
     /// Words of a warp in the lanes of a register, and that register.
-    pub(super) used_words: u32,
+    pub(super) used_lanes: u32,
     pub(super) pool: Option<Virtual>,
     /// The address of the warp's slots, `%tid.x`, and the address of the lane's first word in shared memory.
     pub(super) base: Option<Virtual>,
@@ -312,7 +312,7 @@ impl<'a> Slots<'a> {
             lane_bytes: 0,
             warp_bytes: 0,
             column_bytes: 0,
-            used_words: 0,
+            used_lanes: 0,
             pool: None,
             base: None,
             thread: None,
@@ -363,8 +363,8 @@ impl<'a> Slots<'a> {
             {
                 Home::Known(c1, c2)
             }
-            State::Constant(_) | State::Uniform if self.has_word(register, class) => {
-                Home::Word(self.used_words)
+            State::Constant(_) | State::Uniform if self.has_register_lane(register, class) => {
+                Home::RegisterLane(self.used_lanes)
             }
             State::Constant(_) | State::Uniform if shared => Home::Warp(offset),
             State::Affine(c) if affine && shared && small(c) && c != i64::from(i32::MIN) => {
@@ -381,10 +381,10 @@ impl<'a> Slots<'a> {
     }
 
     /// Returns whether a register has a word of the warp in a lane of another one.
-    fn has_word(&self, register: Virtual, class: Class) -> bool {
+    fn has_register_lane(&self, register: Virtual, class: Class) -> bool {
         let met = self.met.get(register.0 as usize).copied();
-        let left = self.used_words < self.budget.lanes;
-        self.policy.words && left && class == Class::Word && met.unwrap_or_default()
+        let left = self.used_lanes < self.budget.lanes;
+        self.policy.register_lanes && left && class == Class::Word && met.unwrap_or_default()
     }
 
     /// Returns whether a store to a register's slot of the warp stands behind a barrier.
@@ -430,7 +430,7 @@ impl<'a> Slots<'a> {
                 Home::Warp(offset) | Home::WarpBase(offset, _) => self.warp_bytes = offset + bytes,
                 Home::Lane(offset) => self.lane_bytes = offset + bytes,
                 Home::Column(offset) => self.column_bytes = offset + bytes,
-                Home::Word(lane) => self.used_words = lane + 1,
+                Home::RegisterLane(lane) => self.used_lanes = lane + 1,
                 Home::Constant(_) | Home::Known(..) | Home::Again(_) | Home::Reload => {}
             }
         }
@@ -521,7 +521,7 @@ impl<'a> Slots<'a> {
     }
 
     /// One lane takes a word into its own part of the register of words.
-    fn kept_by(&self, function: &mut Function, lane: u32, from: Virtual) -> Vec<Operation> {
+    fn kept_in_lane(&self, function: &mut Function, lane: u32, from: Virtual) -> Vec<Operation> {
         let Some(pool) = self.pool else {
             return Vec::new();
         };
@@ -632,7 +632,7 @@ impl Homes<Ptx> for Slots<'_> {
                 let rest = self.rebuilt(function, class, to, c, part.into());
                 [load].into_iter().chain(rest).collect()
             }
-            Home::Word(lane) => {
+            Home::RegisterLane(lane) => {
                 let pool = self.pool.map(Operand::from);
                 let numbers = [i64::from(lane).into(), CLAMP.into(), symbol(ALL_LANES)];
                 let sources = pool.into_iter().chain(numbers).collect();
@@ -688,7 +688,7 @@ impl Homes<Ptx> for Slots<'_> {
                 let store = self.stored_for_all(to, class, offset, part);
                 rest.into_iter().chain(store).collect()
             }
-            Home::Word(lane) => self.kept_by(function, lane, from),
+            Home::RegisterLane(lane) => self.kept_in_lane(function, lane, from),
             Home::Column(offset) => {
                 let mut out = Vec::new();
                 let mut parts = vec![Operand::from(from)];

@@ -76,7 +76,7 @@ fn price(home: Home, _: Class) -> Option<Price> {
         | Home::Known(..)
         | Home::Again(_)
         | Home::Reload
-        | Home::Word(_)
+        | Home::RegisterLane(_)
         | Home::Lane(_) => {
             return None;
         }

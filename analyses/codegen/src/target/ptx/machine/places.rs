@@ -295,7 +295,7 @@ impl Places {
         let mut grown: Vec<u32> = Vec::new();
         for &block in blocks.iter().rev() {
             let live = self.count(function, block);
-            if self.live.start(block, live) {
+            if self.live.set_start(block, live) {
                 let before = self.edges.before[block as usize].iter();
                 grown.extend(before.map(|&before| before as u32));
             }

@@ -41,7 +41,7 @@ fn price(home: Home, class: Class) -> Price {
         Home::Known(..) => (2.0 * PLAIN, 0.0),
         Home::Again(count) => (f64::from(count) * PLAIN, 0.0),
         Home::Warp(_) | Home::Column(_) => (SHARED, SHARED),
-        Home::Word(_) => (SHARED, 3.0 * PLAIN),
+        Home::RegisterLane(_) => (SHARED, 3.0 * PLAIN),
         Home::WarpBase(..) => (SHARED + 2.0 * PLAIN, SHARED + 2.0 * PLAIN),
         // A predicate is a number on its way.
         Home::Lane(_) if class == Class::Predicate => (LOCAL + PLAIN, LOCAL + PLAIN),
@@ -78,7 +78,7 @@ enum Uniform {
     /// Slots of the warp.
     Slots,
     /// Lanes of a register.
-    Words,
+    RegisterLanes,
 }
 
 struct Attempt<'a> {
@@ -108,17 +108,17 @@ pub(super) fn fit(
         true => Copies::new(source.tree, source.body),
         false => Copies::default(),
     };
-    for uniform in [Uniform::Plain, Uniform::Slots, Uniform::Words] {
+    for uniform in [Uniform::Plain, Uniform::Slots, Uniform::RegisterLanes] {
         let policy = Policy {
             uniform: knows && uniform == Uniform::Slots,
             affine: knows,
             again: source.tree.entry,
-            words: knows && uniform == Uniform::Words && budget.has_words(),
+            register_lanes: knows && uniform == Uniform::RegisterLanes && budget.shares_registers(),
             ..Policy::default()
         };
         let mut slots = Slots::new(policy, states, sharing.clone(), budget);
         slots.copies.clone_from(&copies);
-        if policy.words {
+        if policy.register_lanes {
             slots.met = met_by_every_lane(source.body, arrivals);
         }
         // Where no value that went away would be kept once for its warp, nothing is won.
@@ -132,7 +132,7 @@ pub(super) fn fit(
             match attempt(source, &slots, budget, limit) {
                 Ok(attempt) => {
                     let slots = &attempt.crowd.slots;
-                    let starts = match slots.warp_bytes > 0 || slots.used_words > 0 {
+                    let starts = match slots.warp_bytes > 0 || slots.used_lanes > 0 {
                         true => attempt.prologue as f64 * PLAIN,
                         false => 0.0,
                     };
@@ -165,7 +165,10 @@ fn shares(slots: &Slots<'_>, body: &Body, some: Option<&[Virtual]>) -> bool {
     let count = body.function.registers.len() as u32;
     let shares = |register: Virtual| {
         let home = slots.wanted(&body.function, register);
-        matches!(home, Home::Warp(_) | Home::WarpBase(..) | Home::Word(_))
+        matches!(
+            home,
+            Home::Warp(_) | Home::WarpBase(..) | Home::RegisterLane(_)
+        )
     };
     match some {
         Some(some) => some.iter().any(|&own| own.0 < count && shares(own)),
@@ -184,9 +187,9 @@ fn attempt<'a>(
     let mut slots = slots.clone();
     let own = function.registers.len();
     let mut prologue = Vec::new();
-    if slots.policy.uniform || slots.policy.words {
+    if slots.policy.uniform || slots.policy.register_lanes {
         let register = function.register(Class::Word);
-        match slots.policy.words {
+        match slots.policy.register_lanes {
             true => slots.pool = Some(register),
             false => slots.base = Some(register),
         }

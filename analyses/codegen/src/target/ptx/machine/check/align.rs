@@ -33,12 +33,12 @@ pub(super) fn may_be_inserted(line: &Line<'_>) -> bool {
     let pure = line
         .opcode
         .is_some_and(|opcode| opcode.effect() == Effect::Pure);
-    let of_warp = is_warp_barrier(line) || word_read(line).is_some();
+    let of_warp = is_warp_barrier(line) || lane_read(line).is_some();
     pure || line.is_opcode("ld") || line.is_opcode("st") || of_warp
 }
 
 /// Returns the lane whose word of a register all lanes of a warp read, without a guard.
-pub(super) fn word_read(line: &Line<'_>) -> Option<u32> {
+pub(super) fn lane_read(line: &Line<'_>) -> Option<u32> {
     let instruction = line.instruction?;
     let [
         _,

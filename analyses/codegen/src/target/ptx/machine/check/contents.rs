@@ -23,7 +23,7 @@ pub(super) enum Storage {
     /// The same of the slots of a warp.
     Warp(SmolStr, i64, u32),
     /// A lane's word of a register that has words of the warp.
-    Word(Register, u32),
+    RegisterLane(Register, u32),
 }
 
 /// An original predicate that has a value.
@@ -106,9 +106,10 @@ impl Contents {
         self.put(storage, all);
     }
     /// A register is written in all lanes.
-    pub(super) fn forget_words(&mut self, register: Register) {
-        self.0
-            .retain(|storage, _| !matches!(storage, Storage::Word(own, _) if *own == register));
+    pub(super) fn forget_lanes(&mut self, register: Register) {
+        self.0.retain(
+            |storage, _| !matches!(storage, Storage::RegisterLane(own, _) if *own == register),
+        );
     }
     /// Storage takes the contents of other storage, with its conditions.
     pub(super) fn put(&mut self, storage: &Storage, all: Vec<Held>) {
@@ -125,7 +126,7 @@ impl Contents {
         let bytes = |storage: &Storage| match storage {
             Storage::Lane(name, first, size) => Some((false, name.clone(), *first, *size)),
             Storage::Warp(name, first, size) => Some((true, name.clone(), *first, *size)),
-            Storage::Register(_) | Storage::Original(_) | Storage::Word(..) => None,
+            Storage::Register(_) | Storage::Original(_) | Storage::RegisterLane(..) => None,
         };
         let Some((warp, name, first, size)) = bytes(written) else {
             return;

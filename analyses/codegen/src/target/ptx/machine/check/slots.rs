@@ -29,7 +29,7 @@ pub(super) struct Area {
     /// Lanes go in step.
     pub(super) in_step: bool,
     /// Lanes may read each other's registers where all come.
-    pub(super) has_words: bool,
+    pub(super) shares_registers: bool,
 }
 
 /// An access of an inserted line.
@@ -90,7 +90,7 @@ impl Area {
             warps: budget.warps.into(),
             entry,
             in_step: budget.scheduling == Scheduling::InStep,
-            has_words: entry && budget.has_words(),
+            shares_registers: entry && budget.shares_registers(),
         };
         area.mark(after);
         area

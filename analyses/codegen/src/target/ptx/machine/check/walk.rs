@@ -128,17 +128,17 @@ impl<'a, 't> Walk<'a, 't> {
             Some(original) => {
                 self.paired(&self.before.lines[original as usize], line, contents, out)
             }
-            None if self.keeps_word(line, at, contents, out) => return,
+            None if self.keeps_in_lane(line, at, contents, out) => return,
             None => self.inserted(line, at, contents, out),
         }
-        for register in line.writes() {
-            contents.forget_words(register);
+        if self.area.shares_registers {
+            line.writes().for_each(|own| contents.forget_lanes(own));
         }
     }
 
     /// An inserted line by which one lane takes a word of the warp into its part of a register; all other lanes
     /// keep theirs.
-    fn keeps_word(
+    fn keeps_in_lane(
         &self,
         line: &Line<'_>,
         at: u32,
@@ -159,11 +159,11 @@ impl<'a, 't> Walk<'a, 't> {
         if all.is_empty() {
             out.push(Violation::NotUniform { statement });
         }
-        if !self.area.has_words || !self.lanes_come(at).every {
+        if !self.area.shares_registers || !self.lanes_come(at).every {
             out.push(Violation::Parted { statement });
         }
         contents.write(&Storage::Register(pool), Vec::new(), None);
-        contents.put(&Storage::Word(pool, lane), all);
+        contents.put(&Storage::RegisterLane(pool, lane), all);
         true
     }
 
@@ -390,14 +390,14 @@ impl<'a, 't> Walk<'a, 't> {
             out.push(Violation::Foreign { statement });
             return;
         }
-        if let Some(lane) = super::align::word_read(line) {
-            if !self.area.has_words || !self.lanes_come(at).every {
+        if let Some(lane) = super::align::lane_read(line) {
+            if !self.area.shares_registers || !self.lanes_come(at).every {
                 out.push(Violation::Parted { statement });
             }
             let [(target, _), (pool, _)] = line.places[..] else {
                 return;
             };
-            let all = contents.of(&Storage::Word(pool, lane)).to_vec();
+            let all = contents.of(&Storage::RegisterLane(pool, lane)).to_vec();
             contents.put(&Storage::Register(target), all);
             return;
         }
