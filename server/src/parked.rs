@@ -9,12 +9,15 @@
 //! Values are parked, or our own allocator decides the places of values
 //! ([`codegen::target::ptx::machine::fit`]): its loads from and stores to local memory count as spills.
 //!
+//! Functions that a kernel alone calls ([`called`]) are rewritten as its own text is, one after another.
+//!
 //! Fewer bytes are no gain where values that a loop reads are parked instead of others that it does not: where a disassembler
 //! stands beside the assembler, machine code that costs more by the estimate of [`crate::sass`] is no proposal.
 //!
 //! Sizes of workgroups that are not known are no reason to lower occupancy: shared memory that is taken leaves as many
 //! workgroups of any usual size on a multiprocessor as the registers allow.
 
+mod called;
 mod search;
 
 use crate::db::{self, Db, File};
@@ -24,25 +27,39 @@ use crate::program;
 use crate::ptxas::{self, PtxasError, Report};
 use codegen::Refusal;
 use codegen::machine::Gpu;
+use codegen::specialize::source::rewritten as edited;
 use codegen::target::ptx::machine::fit::Made;
-use codegen::target::ptx::machine::park::{Kernel, Parking};
 use search::Search;
+use smol_str::SmolStr;
 use std::path::Path;
+use syntax::Span;
 use syntax::ptx::StatementKind;
+
+pub use called::{Called, called};
 
 /// A rewriting that the assembler spills less of.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proposal {
+    /// The functions that change, in the order in which they were rewritten.
+    pub functions: Vec<Rewritten>,
+    /// Places of the file with other texts, ascending.
+    pub edits: Vec<(Span, String)>,
+    pub before: Report,
+    pub after: Report,
+    /// Texts that the assembler was given.
+    pub tried: u32,
+}
+
+/// A kernel or a function that it calls, rewritten.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rewritten {
+    pub name: SmolStr,
     pub made: Made,
     /// Loops that the assembler must not unroll.
     pub rolled: usize,
     pub way: Way,
-    pub before: Report,
-    pub after: Report,
     /// Bytes of local memory that the rewriting itself loads and stores, apart from the assembler's spills.
     pub own_bytes: u32,
-    /// Texts that the assembler was given.
-    pub tried: u32,
 }
 
 /// The ways to rewrite a kernel.
@@ -91,8 +108,9 @@ pub enum ParkedError {
 /// A reason why there is no more to try.
 const SIZE: &str = "; with a known workgroup size (`.maxntid`, or `block` in lockstep.toml), values that differ between \
                     lanes could be parked, too";
-const CALLS: &str = "the kernel's own values leave nothing to rewrite, and the functions that it calls are not \
-                     rewritten";
+const CALLS: &str = "the kernel's own values leave nothing to rewrite, and a function that it calls is rewritten only \
+                     where no other kernel and no other module can call it and the kernel declares its workgroup \
+                     (`.maxntid`)";
 const SLOWER: &str = " that does not cost more in loops than it saves";
 /// The assembler that judges, with its target and limits.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +128,7 @@ pub struct Judge<'a> {
 pub struct Task {
     pub text: String,
     pub kernel: Prepared,
+    pub called: Vec<Called>,
     pub target: String,
     pub gpu: Gpu,
     pub words: u16,
@@ -121,6 +140,7 @@ impl Task {
         let (.., kernel) = prepared(db, file, Some(name)).pop()?;
         Some(kernel.map(|kernel| Task {
             text: program::text(file.source(db)).to_owned(),
+            called: called(db, file, &kernel),
             kernel,
             target: target_of(db, file),
             gpu: db::machine(db, program::settings(db, file)).gpu().clone(),
@@ -136,85 +156,112 @@ impl Task {
             gpu: &self.gpu,
             words: self.words,
         };
-        spill_less(&judge, &self.text, &self.kernel)
+        spill_less(&judge, &self.text, &self.kernel, &self.called)
     }
 }
 
-/// The best rewriting of a kernel. `text` is the whole file's.
+/// The best rewriting of a kernel and of functions that it alone calls. `text` is the whole file's.
 pub fn spill_less(
     judge: &Judge<'_>,
     text: &str,
     kernel: &Prepared,
+    called: &[Called],
 ) -> Result<Proposal, ParkedError> {
-    let (start, end) = (kernel.place.start as usize, kernel.place.end as usize);
-    let assembled = |own: &str| {
-        let limited = limited(kernel, own, judge.words);
-        let file = [&text[..start], &limited, &text[end..]].concat();
+    let assembled = |edits: &[(Span, String)]| {
+        let limited = |(place, own): &(Span, String)| (*place, limited(kernel, own, judge.words));
+        let mut edits = edits.to_vec();
+        match edits.iter_mut().find(|(place, _)| *place == kernel.place) {
+            Some(own) => *own = limited(own),
+            None => edits.push(limited(&(kernel.place, kernel.text.clone()))),
+        }
+        let file = edited(text, &edits).unwrap_or_default();
         ptxas::assemble_entry(judge.tool, &file, judge.target, &kernel.name)
     };
-    let before = assembled(&kernel.text)?;
+    let before = assembled(&[])?;
     if before.spilled() == 0 {
         return Err(ParkedError::NothingSpilled(judge.words));
     }
-    let budget = kernel.spared(judge.words, judge.words);
-    // As the estimate of registers has it: 4/5 of the live words and six.
-    let limit = u32::from(judge.words).saturating_sub(6) * 5 / 4;
-    let start = || {
-        let parked = Kernel {
-            tree: &kernel.tree,
-            body: &kernel.body,
-            text: &kernel.text,
-            states: &kernel.states,
-            budget: &budget,
-            workgroup: kernel.workgroup,
-        };
-        Parking::new(parked, &kernel.arrivals, limit)
+    let mut proposal = Proposal {
+        functions: Vec::new(),
+        edits: Vec::new(),
+        after: before.clone(),
+        before,
+        tried: 1,
     };
-    let mut search = Search::new(&assembled, &before);
-    let loops = start()?.loops();
-    if !loops.is_empty() {
-        search.parked(&start()?, &loops)?;
-    }
-    for rolled in [&loops[..], &[]] {
-        if rolled.is_empty() && search.least.0 == 0 {
-            break;
+    let mut slower = 0;
+    let own = std::iter::once((kernel, &[][..]));
+    let all = own.chain(called.iter().map(|own| (&own.function, &own.weak[..])));
+    for (function, weak) in all {
+        if !proposal.after.spills_in(&function.name) {
+            continue;
         }
-        search.row(start()?, rolled)?;
+        // The kernel's shared memory is that of its functions, too.
+        let mut function = function.clone();
+        if !function.tree.entry {
+            let most = kernel.own_shared + kernel.shared_bytes;
+            function.own_shared = proposal.after.shared_bytes;
+            function.shared_bytes = most.saturating_sub(function.own_shared);
+            function.workgroup = kernel.workgroup;
+        }
+        let edits = |own: &str| {
+            let mut edits = proposal.edits.clone();
+            edits.push((function.place, called::internal(own, weak, function.place)));
+            let declared = weak
+                .iter()
+                .filter(|own| !function.place.contains(own.start));
+            edits.extend(declared.map(|&own| (own, String::new())));
+            edits
+        };
+        let judged = |own: &str| assembled(&edits(own));
+        let mut search = Search::new(&judged, &proposal.after);
+        match search.all(&function, judge.words) {
+            Err(ParkedError::Refused(_)) if !function.tree.entry => {}
+            done => done?,
+        }
+        proposal.tried += search.tried;
+        slower += search.slower;
+        if let Some(best) = search.best.take() {
+            let edits = edits(&best.made.text);
+            proposal.functions.push(Rewritten {
+                name: function.name.clone(),
+                made: best.made,
+                rolled: best.rolled.len(),
+                way: best.way,
+                own_bytes: best.own_bytes,
+            });
+            proposal.edits = edits;
+            proposal.after = best.after;
+        }
     }
-    search.fewer_values(&start)?;
-    search.fewer_loops(&start)?;
-    search.allocated(kernel, judge.words, &loops)?;
-    let tried = search.tried;
-    if tried == 1 {
+    if proposal.functions.is_empty() {
+        return Err(refused(&proposal, judge.words, kernel, slower));
+    }
+    proposal.edits.sort_by_key(|(place, _)| place.start);
+    Ok(proposal)
+}
+
+/// The reason why none of the rewritings that were tried is better.
+fn refused(proposal: &Proposal, words: u16, kernel: &Prepared, slower: u32) -> ParkedError {
+    let spilled = proposal.before.spilled();
+    if proposal.tried == 1 {
         let statements = kernel.tree.statements().iter();
         let mut calls = statements.filter_map(|statement| match &statement.kind {
             StatementKind::Instruction(own) => Some(own.opcode.text == "call"),
             _ => None,
         });
-        return Err(ParkedError::NothingToTry {
-            words: judge.words,
-            spilled: before.spilled(),
+        return ParkedError::NothingToTry {
+            words,
+            spilled,
             calls: calls.any(|calls| calls),
-        });
+        };
     }
-    let Some(best) = search.best else {
-        return Err(ParkedError::NoBetter {
-            words: judge.words,
-            spilled: before.spilled(),
-            tried,
-            slower: search.slower,
-            sized: kernel.workgroup.is_some(),
-        });
-    };
-    Ok(Proposal {
-        made: best.made,
-        rolled: best.rolled.len(),
-        way: best.way,
-        before,
-        after: best.after,
-        own_bytes: best.own_bytes,
-        tried,
-    })
+    ParkedError::NoBetter {
+        words,
+        spilled,
+        tried: proposal.tried,
+        slower,
+        sized: kernel.workgroup.is_some(),
+    }
 }
 
 /// The text of the kernel, or of a rewriting, for a thread with so many registers. The option of the assembler does not hold

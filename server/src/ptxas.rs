@@ -25,6 +25,9 @@ pub struct Report {
     /// The instructions that execute, from the machine code of an entry.
     #[serde(skip)]
     pub weight: Option<Weight>,
+    /// Bytes spilled by an entry and by each function that it calls; empty where the report is not of one entry.
+    #[serde(skip)]
+    pub functions: Vec<(String, u32)>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +89,7 @@ pub fn assemble(ptxas: &Path, text: &str, target: &str) -> Result<Report, PtxasE
     Ok(report)
 }
 
-/// Returns the outcome for one kernel of a text; with the weight of its code if a disassembler stands beside
+/// Returns the outcome for one kernel of a text, with the spills of the functions that it calls counted in; with the weight of its code if a disassembler stands beside
 /// the assembler.
 pub fn assemble_entry(
     ptxas: &Path,
@@ -102,7 +105,14 @@ pub fn assemble_entry(
     command.args(["-v", &format!("-arch={target}")]);
     command.args(["--entry", entry]);
     command.arg("-o").args([&object, &source]);
-    let mut report = read(&output(command, folder.path(), &|| false)?);
+    let said = output(command, folder.path(), &|| false)?;
+    let mut report = read(&said);
+    let each = || by_function(&said).into_iter();
+    report.spill_store_bytes = each().map(|(_, own)| own.spill_store_bytes).sum();
+    report.spill_load_bytes = each().map(|(_, own)| own.spill_load_bytes).sum();
+    report.functions = each()
+        .map(|(name, own)| (name.to_owned(), own.spilled()))
+        .collect();
     let listing = disassemble(ptxas, &object, folder.path());
     report.weight = listing.and_then(|listing| weigh(&listing, entry));
     Ok(report)
@@ -173,6 +183,16 @@ fn by_entry(said: &str) -> Vec<(&str, Report)> {
     }
     let each = out.into_iter();
     each.map(|(name, lines)| (name, read(&lines))).collect()
+}
+
+/// The numbers of each function, an entry or one that it calls.
+fn by_function(said: &str) -> Vec<(&str, Report)> {
+    let properties = said.split("Function properties for ").skip(1);
+    let each = properties.filter_map(|part| {
+        let (name, numbers) = part.split_once('\n')?;
+        Some((name.trim(), read(numbers.lines().next()?)))
+    });
+    each.collect()
 }
 
 fn version(ptxas: &Path, folder: &Path) -> Option<String> {
@@ -263,6 +283,12 @@ impl Report {
     /// Bytes that a thread stores to and loads from local memory for want of registers, each instruction once.
     pub const fn spilled(&self) -> u32 {
         self.spill_store_bytes + self.spill_load_bytes
+    }
+
+    /// Returns whether an entry, or a function that it calls, spills.
+    pub fn spills_in(&self, function: &str) -> bool {
+        let mut each = self.functions.iter();
+        each.any(|(name, bytes)| name == function && *bytes > 0)
     }
 
     /// `ptxas 13.5: 24 registers, no spills`

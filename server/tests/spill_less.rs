@@ -102,7 +102,7 @@ fn what_costs_more_in_a_loop_is_no_gain() {
             .args(["--format", "json"])
             .env("LOCKSTEP_PTXAS", tool);
         let report = json(&output.output().expect("an answer"));
-        let all = report["kernels"][0]["parked"].as_array();
+        let all = report["kernels"][0]["functions"][0]["parked"].as_array();
         all.map_or(0, Vec::len)
     };
     let (judged, unjudged) = (parked(&tool), parked(&alone));
@@ -157,15 +157,16 @@ fn our_allocator_is_a_rewriting_too() {
         &[&["code", &file][..], &options, &["--format", "json"]].concat(),
     ));
     let kernel = &report["kernels"][0];
-    assert!(kernel["allocated"].is_u64(), "{kernel:#}");
+    let own = &kernel["functions"][0];
+    assert!(own["allocated"].is_u64(), "{kernel:#}");
     let number = |of: &serde_json::Value| of.as_u64().expect("a number");
     let after = &kernel["after"];
     let left = number(&after["spill_stores"]) + number(&after["spill_loads"]);
     assert!(
-        left + number(&kernel["slot_bytes"]) < number(&kernel["spilled"]),
+        left + number(&own["slot_bytes"]) < number(&kernel["spilled"]),
         "{kernel:#}"
     );
-    assert!(!kernel["parked"].as_array().expect("a list").is_empty());
+    assert!(!own["parked"].as_array().expect("a list").is_empty());
     // The text has the registers that it was allocated for, and the loops that it had.
     let made = report["text"].as_str().expect("text");
     assert!(!made.contains("%f199") && made.contains("$inner") && made.contains("$outer"));
@@ -203,11 +204,13 @@ fn values_that_all_lanes_share_are_parked() {
     };
     assert!(bytes("before") > 0, "{kernel:#}");
     assert_eq!(bytes("after"), 0, "{kernel:#}");
-    let parked = kernel["parked"].as_array().expect("a list");
+    let own = &kernel["functions"][0];
+    assert_eq!(own["name"], "hold");
+    let parked = own["parked"].as_array().expect("a list");
     assert!(!parked.is_empty());
     // One word a warp of four warps each: less than a word a lane of one value.
     assert!(
-        kernel["shared_bytes"].as_u64() <= Some(16 * parked.len() as u64 + 32),
+        own["shared_bytes"].as_u64() <= Some(16 * parked.len() as u64 + 32),
         "{kernel:#}"
     );
     for value in parked {
@@ -263,37 +266,83 @@ fn what_spills_nothing_stays_as_it_is() {
     assert_eq!(text(&printed), source);
 }
 
-/// The values of a function that a kernel calls are not the kernel's: the reason says so.
+/// A kernel that calls a function of 40 values; `function` is its linkage and directive, `declared` are directives of the kernel, and
+/// `more` is further text.
+fn calling(function: &str, declared: &str, more: &str) -> String {
+    let head = format!("{function} held(");
+    let called = holding(40).replace(".visible .entry hold(", &head);
+    let called = called.replace("\n.maxntid 128, 1, 1\n", "\n");
+    let caller = |name: &str| {
+        format!(
+            ".visible .entry {name}(.param .u64 a, .param .u64 b, .param .u32 c)\n{declared}\n{{\n\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<3>;\n\
+             \tld.param.u64 %rd1, [a];\n\tld.param.u64 %rd2, [b];\n\tld.param.u32 %r1, [c];\n\
+             \t{{\n\t.param .b64 x;\n\t.param .b64 y;\n\t.param .b32 z;\n\tst.param.b64 [x], %rd1;\n\tst.param.b64 [y], %rd2;\n\
+             \tst.param.b32 [z], %r1;\n\tcall.uni held, (x, y, z);\n\t}}\n\tret;\n}}\n"
+        )
+    };
+    let more = more.replace("another kernel", &caller("second"));
+    format!("{called}{}{more}", caller("calls"))
+}
+
+/// The values of a function that one kernel alone calls are parked in its shared memory, a word of each lane; where others may
+/// call it, the reason says so.
 #[test]
-fn what_spills_in_a_called_function_is_told() {
+fn a_function_that_a_kernel_alone_calls_is_rewritten() {
     if !has_assembler() {
         return;
     }
     let place = Place::new("spill-callee");
-    let called = holding(40).replace(".visible .entry hold(", ".func held(");
-    let called = called.replace("\n.maxntid 128, 1, 1\n", "\n");
-    let source = format!(
-        "{called}.visible .entry calls(.param .u64 a, .param .u64 b, .param .u32 c)\n{{\n\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<3>;\n\
-         \tld.param.u64 %rd1, [a];\n\tld.param.u64 %rd2, [b];\n\tld.param.u32 %r1, [c];\n\
-         \t{{\n\t.param .b64 x;\n\t.param .b64 y;\n\t.param .b32 z;\n\tst.param.b64 [x], %rd1;\n\tst.param.b64 [y], %rd2;\n\
-         \tst.param.b32 [z], %r1;\n\tcall.uni held, (x, y, z);\n\t}}\n\tret;\n}}\n"
-    );
-    let file = place.file("calls.ptx", &source);
-    let run = lockstep(&[
-        "code",
-        &file,
-        "--no-config",
-        "--budget",
-        "24",
-        "--spill-less",
-    ]);
-    assert_eq!(text(&run), source);
-    let said = errors(&run);
-    assert!(said.contains("`calls` stays as it is"), "{said}");
-    assert!(
-        said.contains("the functions that it calls are not rewritten"),
-        "{said}"
-    );
+    let run = |source: &str| {
+        let file = place.file("calls.ptx", source);
+        let options = [
+            "--no-config",
+            "--budget",
+            "24",
+            "--spill-less",
+            "--item",
+            "calls",
+        ];
+        lockstep(&[&["code", &file][..], &options, &["--format", "json"]].concat())
+    };
+    let sized = ".maxntid 128, 1, 1";
+    for function in [".func", ".weak .func"] {
+        let output = run(&calling(function, sized, ""));
+        let report = json(&output);
+        let kernel = &report["kernels"][0];
+        let own = &kernel["functions"][0];
+        assert_eq!(own["name"], "held", "{kernel:#}");
+        let bytes = |when: &str| {
+            let number = |what: &str| kernel[when][what].as_u64().expect("a number");
+            number("spill_stores") + number("spill_loads")
+        };
+        assert!(2 * bytes("after") < bytes("before"), "{kernel:#}");
+        for value in own["parked"].as_array().expect("a list") {
+            assert_eq!(value["kind"], "shared-lane-slot", "{kernel:#}");
+        }
+        // Another module may have a function of the name.
+        let made = report["text"].as_str().expect("a text");
+        assert!(
+            made.contains("\n.func held(") || made.contains("\n .func held("),
+            "{made}"
+        );
+        assert!(!made.contains(".weak"), "{made}");
+    }
+    let open = [
+        calling(".visible .func", sized, ""),
+        calling(".func", "", ""),
+        calling(".func", sized, "another kernel"),
+        calling(".func", sized, ".global .u64 table[1] = {held};\n"),
+    ];
+    for source in open {
+        let output = run(&source);
+        let report = json(&output);
+        assert_eq!(report["text"], source);
+        let refused = report["kernels"][0]["refused"].as_str().expect("a reason");
+        assert!(
+            refused.contains("no other kernel and no other module"),
+            "{refused}"
+        );
+    }
 }
 
 /// Sixteen workgroups of 128 threads share the 164 KiB of a multiprocessor of sm_80: 10,496 bytes each, of

@@ -17,9 +17,11 @@ mod text;
 use lockstep_codegen::target::ptx::machine::fit::Home;
 use lockstep_codegen::target::ptx::machine::{pressure, read};
 use oracle::interp::{self, Launch};
-use parking::{function, parked};
+use parking::{function, parked, parked_in};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
 use std::collections::BTreeMap;
+use std::fmt::Write;
+use syntax::ptx::PtxFunction;
 
 const TEXTS: u64 = 60;
 
@@ -46,20 +48,90 @@ const fn kind(home: Home) -> &'static str {
     }
 }
 
-fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str) {
-    let Some(module) = kernel(text) else { return };
-    if !is_settled(text, &module) || launch.warp_size != 32 {
-        return;
+/// The same text, whose called functions set each of their registers before they use it.
+fn defined(text: &str) -> String {
+    let mut all = String::new();
+    let mut set = |ty: &str, name: &str, count: std::ops::Range<u32>, value: &str| {
+        for number in count {
+            let _ = writeln!(all, "\tmov.{ty} %{name}{number}, {value};");
+        }
+    };
+    set("b32", "r", 3..text::REGISTERS, "0");
+    set("b32", "c", 0..4, "0");
+    set("b32", "b", 0..4, "0");
+    set("b64", "d", 0..4, "0");
+    set("f32", "f", 0..4, "0f00000000");
+    set("f64", "g", 0..2, "0d0000000000000000");
+    set("b16", "h", 0..3, "0");
+    for name in ["t", "s", "m", "fuel"] {
+        let _ = writeln!(all, "\tmov.b32 %{name}, 0;");
     }
-    let mut launch = launch.clone();
-    launch.scramble_undefined = false;
-    let before = interp::run(&module, &launch);
-    launch.limits.steps = launch.limits.steps.saturating_mul(20);
+    for name in ["x", "data", "own"] {
+        let _ = writeln!(all, "\tmov.b64 %{name}, 0;");
+    }
+    for number in 1..text::PREDICATES {
+        let _ = writeln!(all, "\tsetp.eq.s32 %p{number}, 1, 0;");
+    }
+    let first = "\tst.param.b32 [rv], %r0;";
+    let _ = write!(all, "\tsetp.eq.s32 %q, 1, 0;\n{first}");
+    text.replace(first, &all)
+}
+
+/// A text whose rewritings are run.
+struct Case<'a> {
+    text: &'a str,
+    what: String,
+    launch: Launch,
+    before: interp::Outcome,
+}
+
+impl Case<'_> {
+    /// `None` where other code may compute something else.
+    fn new<'a>(text: &'a str, launch: &Launch, what: String) -> Option<Case<'a>> {
+        let module = kernel(text)?;
+        if !is_settled(text, &module) || launch.warp_size != 32 {
+            return None;
+        }
+        let mut launch = launch.clone();
+        launch.scramble_undefined = false;
+        let before = interp::run(&module, &launch);
+        launch.limits.steps = launch.limits.steps.saturating_mul(20);
+        Some(Case {
+            text,
+            what,
+            launch,
+            before,
+        })
+    }
+
+    fn computes_the_same(&self, after: &str, how: &str) {
+        let Case {
+            text, what, before, ..
+        } = self;
+        let module = kernel(after).unwrap_or_else(|| panic!("{what}: no kernel\n{after}"));
+        let now = interp::run(&module, &self.launch);
+        let same = before.returned == now.returned
+            && before.buffers == now.buffers
+            && before.error.is_none() == now.error.is_none();
+        assert!(
+            same,
+            "{what}, {how}: {:?} {:?}\n{text}\n{after}",
+            before.error, now.error
+        );
+    }
+}
+
+fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str) {
+    let Some(case) = Case::new(text, launch, what.to_owned()) else {
+        return;
+    };
     for columns in [false, true] {
         for steps in [1, 3, 40] {
-            let Some((after, made, words)) = parked(text, &launch, columns, steps) else {
+            let Some((after, made, words)) = parked(text, &case.launch, columns, steps) else {
                 continue;
             };
+            case.computes_the_same(&after, &format!("{steps} values, columns: {columns}"));
+            count.runs += 1;
             for value in &made.spilled {
                 assert!(value.loads + value.stores > 0, "{value:?}\n{after}");
                 *count.parked.entry(kind(value.home)).or_default() += 1;
@@ -70,19 +142,38 @@ fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str)
             } else {
                 count.same += 1;
             }
-            let module = kernel(&after).unwrap_or_else(|| panic!("{what}: no kernel\n{after}"));
-            let now = interp::run(&module, &launch);
-            count.runs += 1;
-            let same = before.returned == now.returned
-                && before.buffers == now.buffers
-                && before.error.is_none() == now.error.is_none();
-            assert!(
-                same,
-                "{what}, {steps} values, columns: {columns}: {:?} {:?}\n{text}\n{after}",
-                before.error, now.error
-            );
         }
     }
+}
+
+/// Values of functions that are called, by all lanes or by some, have a column for each lane.
+#[test]
+fn called_functions_compute_the_same() {
+    let mut runs = 0;
+    for seed in 0..10 * setting("LOCKSTEP_PARKED_PTX", TEXTS) {
+        let (text, launch) = random_text(seed);
+        let text = defined(&text);
+        let Some(case) = Case::new(&text, &launch, format!("text {seed}")) else {
+            continue;
+        };
+        for name in ["dev0", "dev1"] {
+            let is_meant = |tree: &PtxFunction| *tree.name.text == *name && tree.body.is_some();
+            let Some((after, made, _)) = parked_in(&text, is_meant, &case.launch, true, 40) else {
+                continue;
+            };
+            // A function that calls itself has several frames at once.
+            if made.text.contains(&format!("(answer), {name},")) || made.spilled.is_empty() {
+                continue;
+            }
+            for value in &made.spilled {
+                assert_eq!(kind(value.home), "column", "{after}");
+            }
+            case.computes_the_same(&after, name);
+            runs += 1;
+        }
+    }
+    println!("{runs} runs");
+    assert!(runs >= TEXTS / 2, "{runs}");
 }
 
 #[test]

@@ -186,8 +186,8 @@ const box = (locator, text) =>
 /** A key press can be swallowed while the page is busy: press, look, Escape, press again. */
 async function retry(act, seen, tries = 6) {
   for (let attempt = 1; ; attempt++) {
-    await act();
     try {
+      await act();
       return await seen();
     } catch (error) {
       if (attempt === tries) throw error;
@@ -225,11 +225,11 @@ try {
   await open("mirror.cu");
   // Inlay hints are part of the rendered line.
   await line("blockDim.x").filter({ hasText: /affine|tid\.x|threadIdx/ }).waitFor({ timeout: 30000 });
-  await editor.locator(".view-line").filter({ hasText: "sectors" }).first().waitFor({ timeout: 15000 });
+  await editor.locator(".view-line").filter({ hasText: "sectors" }).first().waitFor({ timeout: 40000 });
   must(true, "inlay hints: the stride of the column access");
-  await editor.locator(".squiggly-warning").first().waitFor({ timeout: 15000 });
+  await editor.locator(".squiggly-warning").first().waitFor({ timeout: 40000 });
   must(true, "diagnostics are drawn");
-  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 15000 });
+  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 40000 });
   must(true, "a lens stands over the kernel");
   await shot("1-hints-dark");
 
@@ -272,9 +272,9 @@ try {
   must(true, "the quick fix is offered");
   await shot("5-quick-fix");
   await action.click();
-  await line("textures[NonUniformResourceIndex(input.material)]").waitFor({ timeout: 10000 });
+  await line("textures[NonUniformResourceIndex(input.material)]").waitFor({ timeout: 40000 });
   must(true, "the quick fix wraps the index");
-  await page.locator("#status\\.problems[aria-label=\"No Problems\"]").waitFor({ timeout: 15000 });
+  await page.locator("#status\\.problems[aria-label=\"No Problems\"]").waitFor({ timeout: 40000 });
   must(true, "the diagnostic is gone");
   await shot("6-fixed");
   await page.keyboard.press("Control+s");
@@ -289,7 +289,7 @@ try {
   const entry = page.locator(".editor-instance .view-line").filter({ hasText: ".visible .entry" }).first();
   await retry(() => palette("Show GPU Code"), () => entry.waitFor({ timeout: 5000 }));
   must(true, "the GPU code stands beside the source");
-  await page.locator(".editor-instance .view-line").filter({ hasText: /\/\/\s\d+:\s.*threadIdx/ }).first().waitFor({ timeout: 10000 });
+  await page.locator(".editor-instance .view-line").filter({ hasText: /\/\/\s\d+:\s.*threadIdx/ }).first().waitFor({ timeout: 40000 });
   must(true, "its lines name the source lines that they come from");
   await page.waitForTimeout(500);
   await shot("7-gpu-code");
@@ -299,7 +299,7 @@ try {
   await retry(() => palette("Show Registers"), () => registers.waitFor({ timeout: 5000 }));
   must(true, "the registers of the kernels stand beside the source");
   const linked = page.locator(".editor-instance .detected-link, .editor-instance .detected-link-active").first();
-  await linked.waitFor({ timeout: 10000 });
+  await linked.waitFor({ timeout: 40000 });
   must(true, "their rows are links");
   await shot("7-registers");
 
@@ -316,7 +316,7 @@ try {
       },
       seen,
     );
-  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 15000 });
+  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 40000 });
   await command("Profile Function in the Interpreter", () => line("float shadow").filter({ hasText: /0\sin\s\d+\s%\sof\swaves/ }).waitFor({ timeout: 8000 }));
   must(true, "a profile made in the editor shows how often a value is zero");
   await shot("8-zeros");
@@ -332,7 +332,7 @@ try {
   await page.waitForTimeout(500);
   await shot("9-code-before-and-after");
   await open("lit.hlsl");
-  await line("float shadow").filter({ hasText: /0\sin\s\d+/ }).waitFor({ timeout: 15000 });
+  await line("float shadow").filter({ hasText: /0\sin\s\d+/ }).waitFor({ timeout: 40000 });
 
   const rewrite = page.locator(".action-widget .monaco-list-row", { hasText: "Version on zero of `shadow` (saves" }).first();
   await retry(
@@ -345,14 +345,14 @@ try {
   must(true, "the action carries its predicted saving");
   await shot("10-action-with-saving");
   await rewrite.click();
-  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "WaveActiveAllTrue" }).first().waitFor({ timeout: 10000 });
+  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "WaveActiveAllTrue" }).first().waitFor({ timeout: 40000 });
   const accept = page.locator(".notifications-toasts .monaco-button", { hasText: "Apply" }).first();
-  await accept.waitFor({ timeout: 10000 });
+  await accept.waitFor({ timeout: 40000 });
   await page.waitForTimeout(500);
   await shot("11-preview");
   must(!fs.readFileSync(path.join(workspace, "lit.hlsl"), "utf8").includes("WaveActive"), "the edit is shown before it is made");
   await accept.click();
-  await line("WaveActiveAllTrue").waitFor({ timeout: 10000 });
+  await line("WaveActiveAllTrue").waitFor({ timeout: 40000 });
   must(true, "the version is applied");
   await shot("12-version");
 
@@ -399,11 +399,11 @@ try {
   must((await methods.count()) >= 3, "early exits have a choice of methods");
   await shot("16-methods");
   await page.locator(".action-widget .monaco-list-row", { hasText: "by exit variable" }).first().click();
-  await accept.waitFor({ timeout: 10000 });
+  await accept.waitFor({ timeout: 40000 });
   await accept.click();
-  await line("#pragma lockstep pipeline(exit_variable)").waitFor({ timeout: 10000 });
+  await line("#pragma lockstep pipeline(exit_variable)").waitFor({ timeout: 40000 });
   must(true, "the choice stands in the source");
-  await page.locator(".monaco-diff-editor .modified .view-line").filter({ hasText: "cmp" }).first().waitFor({ timeout: 10000 });
+  await page.locator(".monaco-diff-editor .modified .view-line").filter({ hasText: "cmp" }).first().waitFor({ timeout: 40000 });
   must(true, "the code before and after it stands beside");
   await page.waitForTimeout(800);
   await shot("17-before-and-after");
@@ -440,7 +440,7 @@ try {
   const report = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
   await retry(
     () => counted.click({ timeout: 5000 }),
-    () => report.locator("body").filter({ hasText: "walk" }).waitFor({ timeout: 15000 }),
+    () => report.locator("body").filter({ hasText: "walk" }).waitFor({ timeout: 40000 }),
     3,
   );
   must(true, "the lens opens the report of its kernel");
@@ -448,10 +448,10 @@ try {
   await shot("22-report");
 
   await open("bindless.hlsl");
-  await line("colour").first().waitFor({ timeout: 15000 });
+  await line("colour").first().waitFor({ timeout: 40000 });
   await page.waitForTimeout(500);
   const offered = page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "WaveActiveSum" }).first();
-  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 15000 });
+  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 40000 });
   await retry(
     async () => {
       const tail = await box(line("float4 colour"), ");");
@@ -471,7 +471,7 @@ try {
   await shot("23-completion");
   await page.keyboard.press("Escape");
   await page.keyboard.type("um(colour.y);", { delay: 5 });
-  await line("WaveActiveSum(colour.y)").waitFor({ timeout: 10000 });
+  await line("WaveActiveSum(colour.y)").waitFor({ timeout: 40000 });
   const input = page.locator(".rename-box input").first();
   await retry(
     async () => {
@@ -483,15 +483,15 @@ try {
   );
   await input.fill("tint");
   await input.press("Enter");
-  await line("return tint * 0.5").waitFor({ timeout: 10000 });
-  await line("WaveActiveSum(tint.y)").waitFor({ timeout: 10000 });
+  await line("return tint * 0.5").waitFor({ timeout: 40000 });
+  await line("WaveActiveSum(tint.y)").waitFor({ timeout: 40000 });
   must(true, "a local name is renamed where it stands");
   await shot("24-renamed");
 
   await open("mirror.cu");
   await line("in[i * 16]").filter({ hasText: "sectors" }).waitFor({ timeout: 30000 });
   // The lens moves the lines below it once it is there.
-  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 15000 });
+  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 40000 });
   await retry(
     async () => {
       const broken = await box(line("float scale"), "1.0f;");
@@ -505,8 +505,8 @@ try {
   must((await line("in[i * 16]").count()) > 0, "broken text is shown as broken");
   // One step of undo takes back a word or a letter, as it comes; there is nothing else to take back.
   for (let i = 0; i < 60; i++) await page.keyboard.press("Control+Z");
-  await editor.locator(".squiggly-error").first().waitFor({ state: "detached", timeout: 15000 });
-  await line("in[i * 16]").filter({ hasText: "sectors" }).waitFor({ timeout: 15000 });
+  await editor.locator(".squiggly-error").first().waitFor({ state: "detached", timeout: 40000 });
+  await line("in[i * 16]").filter({ hasText: "sectors" }).waitFor({ timeout: 40000 });
   must(true, "mended text has its hints again");
 
   await open("settings/lockstep.toml");

@@ -48,7 +48,7 @@ export async function sets({ page, workspace, open, reopen, line, editor, box, r
   const lens = (words) => editor.locator(".codelens-decoration").filter({ hasText: words }).first();
   await lens(/II\s1\s\(bound\s1,\saddress\sunits\)/).waitFor({ timeout: 40000 });
   must(true, "a loop says which unit of a set bounds it");
-  await editor.locator(".view-line").filter({ hasText: /spills:\s\d+\scyc\/iter/ }).first().waitFor({ timeout: 15000 });
+  await editor.locator(".view-line").filter({ hasText: /spills:\s\d+\scyc\/iter/ }).first().waitFor({ timeout: 40000 });
   must(true, "a variable says what its spill costs");
   await page.waitForTimeout(1200);
   await shot("27-sets-dark");
@@ -96,16 +96,15 @@ export async function sets({ page, workspace, open, reopen, line, editor, box, r
   await shot("31-sets-and-code-light");
   await page.emulateMedia({ colorScheme: "dark" });
   const machines = page.locator(".action-widget .monaco-list-row", { hasText: "Show on three machines" }).first();
+  const preview = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
   await retry(
     async () => {
       await press("for (int i = 0; i < n; i++)", "for");
       await page.keyboard.press("Control+.");
+      await machines.click({ timeout: 4000 });
     },
-    () => machines.waitFor({ timeout: 4000 }),
+    () => preview.locator("table").filter({ hasText: "StarCore" }).first().waitFor({ timeout: 40000 }),
   );
-  await machines.click();
-  const preview = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
-  await preview.locator("table").filter({ hasText: "StarCore" }).first().waitFor({ timeout: 15000 });
   must(true, "a loop is shown on three machines");
   await page.waitForTimeout(800);
   await shot("32-three-machines");
@@ -113,7 +112,7 @@ export async function sets({ page, workspace, open, reopen, line, editor, box, r
   await open("taps.c");
   await retry(
     () => lens(/II\s1/).locator("a").first().click({ timeout: 5000 }),
-    () => report.locator("body").filter({ hasText: "Bounds of the interval" }).waitFor({ timeout: 15000 }),
+    () => report.locator("body").filter({ hasText: "Bounds of the interval" }).waitFor({ timeout: 40000 }),
     3,
   );
   must(true, "the report shows the schedule by unit");
@@ -126,12 +125,11 @@ export async function sets({ page, workspace, open, reopen, line, editor, box, r
     async () => {
       await press("int blend(", "blend");
       await page.keyboard.press("Control+.");
+      await compare.click({ timeout: 4000 });
     },
-    () => compare.waitFor({ timeout: 4000 }),
+    () => page.locator(".tab").filter({ hasText: /blend: spills as allocated/ }).first().waitFor({ timeout: 40000 }),
   );
-  await compare.click();
-  await page.locator(".tab").filter({ hasText: /blend: spills as allocated/ }).first().waitFor({ timeout: 15000 });
-  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: /\(sp-\d+\)/ }).first().waitFor({ timeout: 15000 });
+  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: /\(sp-\d+\)/ }).first().waitFor({ timeout: 40000 });
   must(true, "the code before and after its spills are reduced stands side by side");
   await page.waitForTimeout(1200);
   await shot("35-spills-reduced");

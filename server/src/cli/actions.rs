@@ -84,7 +84,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
             let task = task.map_err(|refusal| CliError::Usage(format!("refused: {refusal}")))?;
             let proposal = task.proposed(&input::assembler()?);
             let proposal = proposal.map_err(|e| CliError::Usage(format!("refused: {e}")))?;
-            made = vec![(task.kernel.place, proposal.made.text)];
+            made = proposal.edits;
             &made
         }
         Doing::Machines => {

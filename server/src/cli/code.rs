@@ -7,11 +7,11 @@ use crate::derive::fitted::fitted;
 use crate::program;
 use crate::ptxas;
 use crate::views;
+use crate::views::actions::edited;
 use crate::views::code::occupancy;
 use crate::views::pressure::budgeted;
 use serde_json::{Value, json};
 use std::io::Write;
-use syntax::Span;
 
 pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
@@ -109,29 +109,17 @@ fn within(db: &Database, file: File, args: &CodeArgs, words: u16) -> Result<u8, 
     let mut refused = 0;
     for function in &all {
         match &function.made {
-            Ok(fit) => made.push((function.place, fit.text.as_str())),
+            Ok(fit) => made.push((function.place, fit.text.clone())),
             Err(refusal) => {
                 eprintln!("lockstep: `{}` stays as it is: {refusal}", function.name);
                 refused = 1;
             }
         }
     }
-    let out = rewritten(text, &made);
+    let out = edited(text, &made).unwrap_or_default();
     let row = json!({ "version": 1, "budget": words, "text": out });
     give(args, &out, &row)?;
     Ok(refused)
-}
-
-/// A text with other functions in the places of its own, which are in their order.
-pub(super) fn rewritten(text: &str, functions: &[(Span, &str)]) -> String {
-    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-    for (place, made) in functions {
-        out.push_str(&text[at..place.start as usize]);
-        out.push_str(made);
-        at = place.end as usize;
-    }
-    out.push_str(&text[at..]);
-    out
 }
 
 /// Writes the file, or prints its text or the report on it.

@@ -1,14 +1,15 @@
 //! `lockstep code --spill-less`: PTX that NVIDIA's assembler spills less of.
 
-use super::code::{give, rewritten};
+use super::code::give;
 use super::registers::home;
 use super::{CliError, CodeArgs, input};
 use crate::db::{self, Database, File};
 use crate::derive::figures::target_of;
 use crate::derive::fitted::prepared;
-use crate::parked::{Judge, ParkedError, Proposal, Way, spill_less as propose};
+use crate::parked::{Judge, ParkedError, Proposal, Rewritten, Way, called, spill_less as propose};
 use crate::program;
 use crate::ptxas::Report;
+use crate::views::actions::edited;
 use serde_json::{Value, json};
 
 pub(super) fn spill_less(
@@ -30,8 +31,8 @@ pub(super) fn spill_less(
         words,
     };
     let mut kernels = Vec::new();
-    let mut proposals = Vec::new();
-    for (name, place, _, prepared) in &functions {
+    let mut edits = Vec::new();
+    for (name, _, _, prepared) in &functions {
         let entry = prepared
             .as_ref()
             .map_or(true, |prepared| prepared.tree.entry);
@@ -39,12 +40,13 @@ pub(super) fn spill_less(
             continue;
         }
         let found = prepared.as_ref().map_err(|refusal| refusal.clone().into());
-        let found = found.and_then(|prepared| propose(&judge, text, prepared));
+        let found =
+            found.and_then(|kernel| propose(&judge, text, kernel, &called(db, file, kernel)));
         match found {
             Ok(proposal) => {
                 eprintln!("lockstep: `{name}`: {}", line(&proposal));
                 kernels.push(row(name, &proposal));
-                proposals.push((*place, proposal));
+                edits.extend(proposal.edits);
             }
             Err(ParkedError::NothingSpilled(_)) => {
                 kernels.push(json!({ "name": name.as_str(), "spilled": 0 }));
@@ -63,26 +65,37 @@ pub(super) fn spill_less(
             }
         }
     }
-    let made: Vec<_> = proposals
-        .iter()
-        .map(|(place, proposal)| (*place, proposal.made.text.as_str()))
-        .collect();
-    let out = rewritten(text, &made);
+    let out = edited(text, &edits).unwrap_or_default();
     let told = json!({ "version": 1, "budget": words, "kernels": kernels, "text": out });
     give(args, &out, &told)?;
     Ok(0)
 }
 
 fn line(proposal: &Proposal) -> String {
-    let Proposal {
+    let by: Vec<String> = match &proposal.functions[..] {
+        [own] => vec![steps(own)],
+        all => all
+            .iter()
+            .map(|own| format!("`{}`: {}", own.name, steps(own)))
+            .collect(),
+    };
+    format!(
+        "ptxas spills {} instead of {} bytes: {}",
+        proposal.after.spilled(),
+        proposal.before.spilled(),
+        by.join("; ")
+    )
+}
+
+/// The changes of one function, in words.
+fn steps(function: &Rewritten) -> String {
+    let Rewritten {
         made,
         rolled,
         way,
-        before,
-        after,
         own_bytes,
         ..
-    } = proposal;
+    } = function;
     let mut by = Vec::new();
     let (values, shared) = (made.spilled.len(), made.shared_bytes);
     match way {
@@ -98,12 +111,7 @@ fn line(proposal: &Proposal) -> String {
     if *rolled > 0 {
         by.push(format!("{rolled} loops not unrolled"));
     }
-    format!(
-        "ptxas spills {} instead of {} bytes: {}",
-        after.spilled(),
-        before.spilled(),
-        by.join(", ")
-    )
+    by.join(", ")
 }
 
 fn row(name: &str, proposal: &Proposal) -> Value {
@@ -115,12 +123,25 @@ fn row(name: &str, proposal: &Proposal) -> Value {
             "shared": report.shared_bytes,
         })
     };
-    let values = proposal.made.spilled.iter().map(|value| {
+    let functions = proposal.functions.iter().map(|function| {
+        let values = function.made.spilled.iter().map(|value| {
+            json!({
+                "name": value.name.as_str(),
+                "kind": home(value.home),
+                "loads": value.loads,
+                "stores": value.stores,
+            })
+        });
         json!({
-            "name": value.name.as_str(),
-            "kind": home(value.home),
-            "loads": value.loads,
-            "stores": value.stores,
+            "name": function.name.as_str(),
+            "allocated": match function.way {
+                Way::Parked(_) => None,
+                Way::Allocated(words) => Some(words),
+            },
+            "slot_bytes": function.own_bytes,
+            "parked": values.collect::<Value>(),
+            "rolled_loops": function.rolled,
+            "shared_bytes": function.made.shared_bytes,
         })
     });
     json!({
@@ -128,14 +149,7 @@ fn row(name: &str, proposal: &Proposal) -> Value {
         "spilled": proposal.before.spilled(),
         "before": report(&proposal.before),
         "after": report(&proposal.after),
-        "allocated": match proposal.way {
-            Way::Parked(_) => None,
-            Way::Allocated(words) => Some(words),
-        },
-        "slot_bytes": proposal.own_bytes,
-        "parked": values.collect::<Value>(),
-        "rolled_loops": proposal.rolled,
-        "shared_bytes": proposal.made.shared_bytes,
+        "functions": functions.collect::<Value>(),
         "tried": proposal.tried,
     })
 }

@@ -275,7 +275,6 @@ impl Backend {
             let why = "ptxas was not found: neither the editor's settings, LOCKSTEP_PTXAS nor the search path has it";
             return Err(failed(why.into()));
         };
-        let place = task.kernel.place;
         let proposed = tokio::task::spawn_blocking(move || task.proposed(&tool)).await;
         let proposal = match proposed {
             Ok(Ok(proposal)) => proposal,
@@ -284,14 +283,15 @@ impl Backend {
         };
         self.ask(uri.clone(), move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
-            let edit = TextEdit::new(text.range(place), proposal.made.text.clone());
+            let edits = proposal.edits.iter();
+            let edits = edits.map(|(place, new)| TextEdit::new(text.range(*place), new.clone()));
             (snapshot.version == version).then(|| WorkspaceEdit {
                 document_changes: Some(DocumentChanges::Edits(vec![TextDocumentEdit {
                     text_document: OptionalVersionedTextDocumentIdentifier {
                         uri: uri.clone(),
                         version: Some(version),
                     },
-                    edits: vec![OneOf::Left(edit)],
+                    edits: edits.map(OneOf::Left).collect(),
                 }])),
                 ..WorkspaceEdit::default()
             })

@@ -5,7 +5,7 @@ use crate::derive::fitted::Prepared;
 use crate::ptxas::{PtxasError, Report};
 use codegen::Refusal;
 use codegen::target::ptx::machine::fit::{Allocator, Home, Made};
-use codegen::target::ptx::machine::park::Parking;
+use codegen::target::ptx::machine::park::{Kernel, Parking};
 
 /// The most steps that are tried, and rewritings without a gain after which a row of them ends.
 const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 96];
@@ -47,7 +47,7 @@ impl<'a> Search<'a> {
             before,
             best: None,
             least: (before.spilled(), 0, 0),
-            tried: 1,
+            tried: 0,
             slower: 0,
         }
     }
@@ -91,6 +91,37 @@ impl<'a> Search<'a> {
             });
         }
         Ok(better)
+    }
+
+    /// Tries the rewritings of a function, for so many registers of a thread.
+    pub(super) fn all(&mut self, function: &Prepared, words: u16) -> Result<(), ParkedError> {
+        let budget = function.spared(words, words);
+        // As the estimate of registers has it: 4/5 of the live words and six.
+        let limit = u32::from(words).saturating_sub(6) * 5 / 4;
+        let start = || {
+            let parked = Kernel {
+                tree: &function.tree,
+                body: &function.body,
+                text: &function.text,
+                states: &function.states,
+                budget: &budget,
+                workgroup: function.workgroup,
+            };
+            Parking::new(parked, &function.arrivals, limit)
+        };
+        let loops = start()?.loops();
+        if !loops.is_empty() {
+            self.parked(&start()?, &loops)?;
+        }
+        for rolled in [&loops[..], &[]] {
+            if rolled.is_empty() && self.least.0 == 0 {
+                break;
+            }
+            self.row(start()?, rolled)?;
+        }
+        self.fewer_values(&start)?;
+        self.fewer_loops(&start)?;
+        self.allocated(function, words, &loops)
     }
 
     /// The same of a kernel with values parked.

@@ -24,9 +24,21 @@ pub(crate) fn parked(
     columns: bool,
     steps: usize,
 ) -> Option<(String, Made, u32)> {
+    parked_in(file, |tree| tree.entry, launch, columns, steps)
+}
+
+/// The same of the function that is meant.
+pub(crate) fn parked_in(
+    file: &str,
+    is_meant: impl Fn(&PtxFunction) -> bool,
+    launch: &Launch,
+    columns: bool,
+    steps: usize,
+) -> Option<(String, Made, u32)> {
+    let meant = |kind: &PtxItemKind| matches!(kind, PtxItemKind::Function(tree) if is_meant(tree));
     let (item, tree, lowered) = ir::lower::ptx::lower_text(file)
         .into_iter()
-        .find(|(_, tree, _)| matches!(&tree.kind, PtxItemKind::Function(tree) if tree.entry))?;
+        .find(|(_, tree, _)| meant(&tree.kind))?;
     let PtxItemKind::Function(tree) = &tree.kind else {
         return None;
     };
@@ -59,7 +71,7 @@ pub(crate) fn parked(
     let workgroup = columns.then_some(Workgroup {
         threads,
         flat: launch.block[1..] == [1, 1],
-        assumed: (!says).then_some(launch.block),
+        assumed: (!says && tree.entry).then_some(launch.block),
     });
     let kernel = Kernel {
         tree,

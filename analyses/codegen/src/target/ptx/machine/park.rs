@@ -7,7 +7,8 @@
 //! ```
 //!
 //! One value a step, as [`super::crowd`] chooses it. Uniform values and uniform parts of affine ones take one
-//! slot a warp, others a column of one word a thread where the size of the workgroup is known. Accesses are
+//! slot a warp, others a column of one word a thread where the size of the workgroup is known; values of a function that
+//! kernels call have columns alone. Accesses are
 //! volatile, or the assembler would keep the value in a register all the same. Only the assembler itself can
 //! tell the result: a caller tries several numbers of steps.
 //!
@@ -92,7 +93,7 @@ impl<'a> Parking<'a> {
     /// number of words that may be live, an estimate of the number that fits.
     ///
     /// # Errors
-    /// Where registers are parameters or results, and where the function is no kernel.
+    /// Where registers are parameters or results, and where a function that is no kernel is called in workgroups of unknown size.
     pub fn new(
         kernel: Kernel<'a>,
         arrivals: &[Arrival],
@@ -107,16 +108,18 @@ impl<'a> Parking<'a> {
             ..
         } = kernel;
         accepts(tree)?;
-        if !tree.entry || !budget.lanes.is_power_of_two() {
+        let sized = tree.entry || workgroup.is_some();
+        if !sized || !budget.lanes.is_power_of_two() {
             return Err(Refusal::NoForm {
                 operation: tree.name.text.clone(),
-                ty: "no kernel".into(),
+                ty: "a workgroup of unknown size".into(),
                 target: "PTX",
             });
         }
+        // The lanes of a warp need not call a function together.
         let policy = Policy {
-            uniform: true,
-            affine: true,
+            uniform: tree.entry,
+            affine: tree.entry,
             columns: workgroup.map(|workgroup| workgroup.threads),
             flat: workgroup.is_some_and(|workgroup| workgroup.flat),
             ..Policy::default()

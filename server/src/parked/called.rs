@@ -1,0 +1,195 @@
+//! Functions of a PTX file that one kernel alone can reach: what they compute can use the shared memory of its workgroups.
+//!
+//! ```text
+//! .weak .func f(..) { .. }          rewritten, and of this file alone: another module may have its own
+//! .visible .entry k(..) { call f; }
+//! .visible .entry l(..) { call g; }
+//! ```
+//!
+//! A function that another kernel calls, too, would need the shared memory of both. One that other modules name, or whose
+//! address is taken, may be called by kernels that are not in sight; one that calls itself has several frames at once.
+
+use crate::db::{self, Db, File};
+use crate::derive::fitted::{Prepared, prepared};
+use crate::program::{self, own_items};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+use syntax::Span;
+use syntax::ptx::{Operand, PtxFunction, PtxItemKind, StatementKind};
+
+/// A function that one kernel alone can reach.
+#[derive(Clone, Debug)]
+pub struct Called {
+    pub function: Prepared,
+    /// The places of `.weak` in the file, in front of its declarations and its definition. A rewriting leaves the word out: where
+    /// a linker finds several of a name, it takes one for all.
+    pub weak: Vec<Span>,
+}
+
+/// The calls of a file.
+#[derive(Default)]
+struct Calls {
+    /// The functions that each function calls by name.
+    by: FxHashMap<SmolStr, FxHashSet<SmolStr>>,
+    /// Kernels, and functions that may be called from where nobody sees.
+    roots: FxHashSet<SmolStr>,
+    /// Of each function, the places of its `.weak`.
+    weak: FxHashMap<SmolStr, Vec<Span>>,
+}
+
+/// The functions that a kernel alone can reach, in the order of the file. None where the kernel does not declare the size of its
+/// workgroups: nothing of another lane's may be overwritten.
+pub fn called(db: &dyn Db, file: File, kernel: &Prepared) -> Vec<Called> {
+    let workgroup = kernel.workgroup;
+    if !kernel.tree.entry || workgroup.is_none_or(|workgroup| workgroup.assumed.is_some()) {
+        return Vec::new();
+    }
+    let calls = calls(db, file);
+    let own = calls.reached(&kernel.name);
+    let others: FxHashSet<SmolStr> = calls
+        .roots
+        .iter()
+        .filter(|&root| *root != kernel.name)
+        .flat_map(|root| calls.reached(root).into_iter().chain([root.clone()]))
+        .collect();
+    let mut names: Vec<&SmolStr> = own.iter().collect();
+    names.retain(|&name| !others.contains(name) && !calls.reached(name).contains(name));
+    let each = names.into_iter().flat_map(|name| {
+        let found = prepared(db, file, Some(name)).into_iter();
+        let found = found.filter_map(|(.., prepared)| prepared.ok());
+        found.map(|function| Called {
+            function,
+            weak: calls.weak.get(name).cloned().unwrap_or_default(),
+        })
+    });
+    let mut out: Vec<Called> = each.collect();
+    out.sort_by_key(|called| called.function.place.start);
+    out
+}
+
+/// The text of a function, or of its rewriting, without the `.weak` in front of it.
+pub(super) fn internal(own: &str, weak: &[Span], place: Span) -> String {
+    let mut out = own.to_owned();
+    if let Some(weak) = weak.iter().find(|weak| place.contains(weak.start)) {
+        let (start, end) = (weak.start - place.start, weak.end - place.start);
+        out.replace_range(start as usize..end as usize, "");
+    }
+    out
+}
+
+impl Calls {
+    /// The functions that a call of one may lead to, itself only where it is called again.
+    fn reached(&self, name: &SmolStr) -> FxHashSet<SmolStr> {
+        let mut out = FxHashSet::default();
+        let mut open = vec![name];
+        while let Some(from) = open.pop() {
+            for to in self.by.get(from).into_iter().flatten() {
+                if out.insert(to.clone()) {
+                    open.push(to);
+                }
+            }
+        }
+        out
+    }
+
+    fn function(&mut self, tree: &PtxFunction) {
+        let linkage = tree.linkage;
+        if tree.entry || linkage.visible || linkage.external || linkage.common {
+            self.roots.insert(tree.name.text.clone());
+        }
+        let mut callees = FxHashSet::default();
+        for statement in tree.statements() {
+            match &statement.kind {
+                StatementKind::Instruction(i) => {
+                    let called = |operand: &&Operand| matches!(operand, Operand::Name(_));
+                    let is_call = i.opcode.text == "call";
+                    let callee = i.operands.iter().find(called).filter(|_| is_call);
+                    for operand in &i.operands {
+                        match operand {
+                            Operand::Name(name) if Some(operand) == callee => {
+                                callees.insert(name.text.clone());
+                            }
+                            _ => self.mention(operand),
+                        }
+                    }
+                }
+                StatementKind::CallTargets(names) | StatementKind::Invalid(names) => {
+                    self.roots
+                        .extend(names.iter().map(|name| name.text.clone()));
+                }
+                StatementKind::Declaration(declaration) => {
+                    for declarator in &declaration.declarators {
+                        let initial = declarator.initial.iter().flatten();
+                        initial.for_each(|operand| self.mention(operand));
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.by.insert(tree.name.text.clone(), callees);
+    }
+
+    /// The functions whose addresses an operand may take.
+    fn mention(&mut self, operand: &Operand) {
+        match operand {
+            Operand::Name(name) if name.text.starts_with('%') => {}
+            Operand::Name(name) | Operand::Component(name, _) => {
+                self.roots.insert(name.text.clone());
+            }
+            Operand::Not(inner, _) | Operand::Negative(inner, _) => self.mention(inner),
+            Operand::Vector(parts, _) | Operand::Address(parts, _) | Operand::List(parts, _) => {
+                parts.iter().for_each(|part| self.mention(part));
+            }
+            Operand::Pair(left, right, _) | Operand::Offset(left, right, _) => {
+                self.mention(left);
+                self.mention(right);
+            }
+            Operand::Integer(..)
+            | Operand::Float32(..)
+            | Operand::Float64(..)
+            | Operand::Sink(_) => {}
+        }
+    }
+}
+
+fn calls(db: &dyn Db, file: File) -> Calls {
+    let text = program::text(file.source(db));
+    let mut out = Calls::default();
+    for (place, item) in own_items(db, file) {
+        match &db::ptx_tree(db, item).kind {
+            PtxItemKind::Function(tree) if tree.body.is_none() => {
+                weak(&mut out, tree, text, place.start);
+            }
+            PtxItemKind::Function(tree) => {
+                weak(&mut out, tree, text, place.start);
+                out.function(tree);
+            }
+            PtxItemKind::Variable(variable) => {
+                for declarator in &variable.declarators {
+                    let initial = declarator.initial.iter().flatten();
+                    initial.for_each(|operand| out.mention(operand));
+                }
+            }
+            PtxItemKind::Alias { name, target } => {
+                out.roots.extend([name.text.clone(), target.text.clone()]);
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Notes the place of the `.weak` in front of a function.
+fn weak(calls: &mut Calls, tree: &PtxFunction, text: &str, start: u32) {
+    const WORD: &str = ".weak";
+    if !tree.linkage.weak {
+        return;
+    }
+    let name = start + tree.name.span.start;
+    let head = text.get(start as usize..name as usize).unwrap_or_default();
+    if let Some(at) = head.find(WORD) {
+        let at = start + at as u32;
+        let places = calls.weak.entry(tree.name.text.clone()).or_default();
+        places.push(Span::new(at, at + WORD.len() as u32));
+    }
+}
