@@ -97,17 +97,17 @@ const WIDE: &str = r#"__global__ void __maxnreg__(24) sums(float* out, const flo
 struct Source {
     _place: Place,
     file: String,
-    content: &'static str,
+    content: String,
 }
 
 impl Source {
-    fn new(name: &str, file: &str, content: &'static str) -> Source {
+    fn new(name: &str, file: &str, content: &str) -> Source {
         let place = Place::new(name);
         place.file("lockstep.toml", "maxrregcount = 16\n");
         Source {
             file: place.file(file, content),
             _place: place,
-            content,
+            content: content.to_owned(),
         }
     }
 
@@ -307,6 +307,61 @@ fn a_loop_is_unrolled_less() {
     assert_eq!(source.applied("unroll-pragma", &head, &[]), wanted[1..]);
 }
 
+/// Compilers copy a loop unasked if it is small, with all that it calls, and its count is known in front of it.
+#[test]
+fn loops_that_compilers_leave_alone_have_no_copies_to_save() {
+    let body = "a = a * p + b * q, b = b * q + c * p, c = c * p + d * q;";
+    let reads = "float p = in[k], q = in[k + n];";
+    let refused = |name: &str, looped: &str| {
+        let (front, rest) = LOOP.split_once("    #pragma").expect("a loop");
+        let (_, behind) = rest.split_once("    out[i]").expect("its end");
+        let helper = "__device__ float mixed(float a, float b) {\n    float c = a * b + a, d = a - b * c, e = c * d - a;\n    \
+                      return (a + b) * (c + d) * (e - a) * (c - b) * (d - e) + a * c - b * d + e * e;\n}\n";
+        let text = format!("{helper}{front}    {looped}\n    out[i]{behind}");
+        let source = Source::new(name, "sums.cu", &text);
+        source.refused("unroll-pragma", &source.at("sums(", 0), &[])
+    };
+    let several = "ends in several ways or whose count is not known";
+    let large = "so large that compilers make none";
+    let cases = [
+        (
+            "leaves",
+            format!("for (int k = 0; k < n; k++) {{ {reads} {body} if (a > b) break; }}"),
+            several,
+        ),
+        (
+            "uncounted",
+            format!("int k = 0; do {{ {reads} {body} k += (int)p; }} while (k < n);"),
+            several,
+        ),
+        (
+            "whole",
+            format!("for (int k = 0; k < 512; k++) {{ {reads} {body} }}"),
+            large,
+        ),
+        (
+            "calls",
+            format!(
+                "for (int k = 0; k < n; k++) {{ {reads} {body} a += mixed(b, c) * mixed(c, d); }}"
+            ),
+            large,
+        ),
+    ];
+    for (name, looped, wanted) in cases {
+        let reason = refused(name, &looped);
+        assert!(reason.contains(wanted), "{looped}: {reason}");
+    }
+    // A small loop of few iterations is copied.
+    let (front, rest) = LOOP.split_once("    #pragma").expect("a loop");
+    let (_, behind) = rest.split_once("    out[i]").expect("its end");
+    let text = format!(
+        "{front}    for (int k = 0; k < 4; k++) {{\n        {reads} {body}\n    }}\n    out[i]{behind}"
+    );
+    let source = Source::new("small", "sums.cu", &text);
+    let diff = source.applied("unroll-pragma", &source.at("sums(", 0), &[]);
+    assert!(diff.contains("+    #pragma unroll 1"), "{diff}");
+}
+
 #[test]
 fn a_counter_of_64_bits_that_fits_32_is_declared_so() {
     let source = Source::new("narrow", "wide.cu", WIDE);
@@ -401,7 +456,7 @@ fn what_derivatives_depend_on_is_not_broadcast() {
     let source = Source {
         file: place.file("pixel.hlsl", DERIVED),
         _place: place,
-        content: DERIVED,
+        content: DERIVED.to_owned(),
     };
     let refused = source.refused("one-copy-a-warp", &source.at("scale =", 0), &[]);
     assert!(refused.contains("helper lanes"), "{refused}");
@@ -416,7 +471,7 @@ fn shaders_broadcast_uniform_values_into_scalar_registers() {
     let source = Source {
         file: place.file("pixel.hlsl", PIXEL),
         _place: place,
-        content: PIXEL,
+        content: PIXEL.to_owned(),
     };
     let at = source.at("scale =", 0);
     let action = source.action("one-copy-a-warp", &at, &[]);

@@ -13,6 +13,10 @@ use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Scheduling}
 use std::fmt::Write;
 use std::hint::black_box;
 
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A kernel of about so many instructions: parts of a hundred, of which each second one is a loop. Each part loads values, folds
 /// them, reads some of the parts before it, and leaves one to those behind it.
 fn kernel(instructions: u32) -> String {

@@ -13,10 +13,11 @@
 //! Holloway, *A generalized algorithm for graph-coloring register allocation* (PLDI 2004), for registers that overlap.
 
 use super::scan::Place;
-use crate::mir::function::{Function, Virtual};
+use crate::mir::function::{Function, Operand, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::{RegisterFile, Target};
 use crate::refusal::Refusal;
+use smallvec::SmallVec;
 
 /// The places of all registers: those that find none are in memory. `cost` gives the cost of keeping a value
 /// there; infinite for values that must not be.
@@ -117,6 +118,47 @@ struct Graph {
     sizes: Vec<(usize, usize, std::ops::Range<usize>)>,
 }
 
+/// The live values at a place, few of many: a list, and where each stands in it.
+struct Alive {
+    all: Vec<Virtual>,
+    places: Vec<u32>,
+}
+
+impl Alive {
+    const NONE: u32 = u32::MAX;
+
+    fn new(registers: usize) -> Alive {
+        Alive {
+            all: Vec::new(),
+            places: vec![Alive::NONE; registers],
+        }
+    }
+
+    fn become_all(&mut self, values: impl Iterator<Item = Virtual>) {
+        for value in self.all.drain(..) {
+            self.places[value.0 as usize] = Alive::NONE;
+        }
+        values.for_each(|value| self.insert(value));
+    }
+
+    /// Adds a value that is not in it.
+    fn insert(&mut self, value: Virtual) {
+        self.places[value.0 as usize] = self.all.len() as u32;
+        self.all.push(value);
+    }
+
+    fn remove(&mut self, value: Virtual) {
+        let place = std::mem::replace(&mut self.places[value.0 as usize], Alive::NONE);
+        if place == Alive::NONE {
+            return;
+        }
+        self.all.swap_remove(place as usize);
+        if let Some(moved) = self.all.get(place as usize) {
+            self.places[moved.0 as usize] = place;
+        }
+    }
+}
+
 impl Graph {
     fn new<T: Target>(
         function: &Function<T>,
@@ -149,15 +191,20 @@ impl Graph {
             };
             graph.files.push(file);
         }
+        let mut alive = Alive::new(count);
         for (number, block) in (0u32..).zip(&function.blocks) {
             let mut walk = live.walk(function, number);
+            alive.become_all(walk.live.iter());
             for operation in block.operations.iter().rev() {
-                walk.branch(operation);
+                let branches = |operand: &Operand<T>| matches!(operand, Operand::Block(_));
+                if operation.sources.iter().any(branches) {
+                    walk.branch(operation);
+                    alive.become_all(walk.live.iter());
+                }
                 let copied = T::copied(operation);
-                let written: Vec<Virtual> = operation.writes().collect();
+                let written: SmallVec<[Virtual; 4]> = operation.writes().collect();
                 for (at, &to) in written.iter().enumerate() {
-                    let own = written[..at].iter().copied();
-                    for other in walk.live.iter().chain(own) {
+                    for &other in alive.all.iter().chain(&written[..at]) {
                         if copied != Some((to, other)) {
                             graph.join(to, other);
                         }
@@ -170,9 +217,14 @@ impl Graph {
                 for register in operation.virtual_registers() {
                     graph.named[register.0 as usize] = true;
                 }
-                walk.write(operation);
-                walk.read(operation);
+                walk.write_each(operation, |own, _, ends| {
+                    if ends {
+                        alive.remove(own);
+                    }
+                });
+                walk.read_each(operation, |own| alive.insert(own));
             }
+            debug_assert!(walk.live.iter().count() == alive.all.len());
         }
         // All that arrives is there at once.
         let first: Vec<Virtual> = live.at_start(0).iter().collect();

@@ -69,6 +69,11 @@ pub enum Refusal {
         "nobody asks for copies of the loop around the peak, and it is so large that compilers make none"
     )]
     LargeLoop,
+    #[error(
+        "nobody asks for copies of the loop around the peak, and compilers make none of a loop that ends in several ways or whose count \
+         is not known in front of it"
+    )]
+    Uncounted,
     #[error("the loop takes derivatives, for which HLSL asks that it be unrolled")]
     LoopDerivative,
     #[error("`{operand}` means something else where `{name}` is used again")]
@@ -204,6 +209,7 @@ impl Refusal {
             Refusal::Rolled => "rolled",
             Refusal::RegisterArray(_) => "register-array",
             Refusal::LargeLoop => "large-loop",
+            Refusal::Uncounted => "uncounted",
             Refusal::LoopDerivative => "loop-derivative",
             Refusal::Effect { .. } => "effect",
             Refusal::Call { .. } => "call",

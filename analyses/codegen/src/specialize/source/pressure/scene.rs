@@ -213,8 +213,14 @@ impl<'a> Scene<'a> {
         let id = found.next().ok_or(Refusal::NoVariable)?.1;
         let variable = self.names.variable(id);
         let name = variable.name.clone();
+        let mut written = self.writes.iter().filter(|(_, written)| *written == id);
+        let only = written.next().map(|(span, _)| *span);
         if variable.parameter {
-            return Err(Refusal::Parameter(name));
+            // One that is assigned has a register, as any other variable.
+            return Err(match only {
+                Some(_) => Refusal::Assigned(name),
+                None => Refusal::Parameter(name),
+            });
         }
         if self.source.in_macro(declared) {
             return Err(Refusal::Macro(name));
@@ -242,8 +248,6 @@ impl<'a> Scene<'a> {
         {
             return Err(Refusal::InSwitch(name));
         }
-        let mut written = self.writes.iter().filter(|(_, written)| *written == id);
-        let only = written.next().map(|(span, _)| *span);
         if written.next().is_some() {
             return Err(Refusal::Assigned(name));
         }

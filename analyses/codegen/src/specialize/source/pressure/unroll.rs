@@ -7,14 +7,15 @@
 //!
 //! A request for `n` copies, more than two, becomes one for half as many. Refused if an array of the function
 //! is indexed by a variable that the loop changes, since such an array lives in registers because the loop is
-//! unrolled; and if no copies are requested and the loop is so large that compilers make none. The iterations
-//! stay as they are.
+//! unrolled; and if no copies are requested and compilers make none of themselves: the loop is large, it ends in several ways, or
+//! its count is not known in front of it. The iterations stay as they are.
 
-use super::super::effects::Effects;
+use super::super::Source;
+use super::super::effects::{Effects, inner_statements};
 use super::super::flow::assigned;
 use super::super::names::root;
 use super::expression::is_constant;
-use super::scene::Scene;
+use super::scene::{Scene, is_loop};
 use super::{Refusal, Rewriting};
 use ir::Language;
 use ir::lower::c_family::visit;
@@ -25,6 +26,10 @@ use syntax::c_family::ast::*;
 /// Operations of a loop that compilers unroll of themselves, at most, unless constants tell how often it iterates. Of 19 loops of
 /// public kernels with more, clang and ptxas made the same code of 18 with and without the request; the other was one of constants.
 const LARGEST: u32 = 40;
+/// Operations of all iterations together, where constants tell how many there are.
+const LARGEST_WHOLE: u32 = 300;
+/// Levels of calls that are looked through.
+const CALLS: u32 = 3;
 
 pub(super) fn rewrite(scene: &Scene<'_>) -> Result<Rewriting, Refusal> {
     let stmt = scene.loop_at_peak().ok_or(Refusal::NoLoop)?;
@@ -46,8 +51,8 @@ pub(super) fn rewrite(scene: &Scene<'_>) -> Result<Rewriting, Refusal> {
     if asked.is_some_and(|each| each.name != "unroll") || matches!(times, Some(Some(0 | 1))) {
         return Err(Refusal::Rolled);
     }
-    if asked.is_none() && is_large(scene, stmt) && !counts_by_constants(stmt) {
-        return Err(Refusal::LargeLoop);
+    if asked.is_none() {
+        of_itself(scene, stmt)?;
     }
     indexed(scene, stmt)?;
     let fewer = match times.flatten() {
@@ -85,54 +90,123 @@ pub(super) fn rewrite(scene: &Scene<'_>) -> Result<Rewriting, Refusal> {
     })
 }
 
-/// Returns whether a loop is so large that compilers do not unroll it of themselves: its operations, and those of functions that it
-/// calls as many as a small loop has.
-fn is_large(scene: &Scene<'_>, stmt: &Stmt) -> bool {
+/// Refuses a loop of which compilers make no copies of themselves.
+fn of_itself(scene: &Scene<'_>, stmt: &Stmt) -> Result<(), Refusal> {
+    let StmtKind::For { body, .. } = &stmt.kind else {
+        return Err(Refusal::Uncounted);
+    };
+    if leaves(body, true) {
+        return Err(Refusal::Uncounted);
+    }
+    let operations = operations(scene.source, stmt, CALLS);
+    let large = match iterations(stmt) {
+        Some(iterations) => operations.saturating_mul(iterations) > LARGEST_WHOLE,
+        None => operations > LARGEST,
+    };
+    match large {
+        true => Err(Refusal::LargeLoop),
+        false => Ok(()),
+    }
+}
+
+/// Returns whether a statement may end the loop around it, or the function; `own`: a `break` is that loop's.
+fn leaves(stmt: &Stmt, own: bool) -> bool {
+    match &stmt.kind {
+        StmtKind::Break => own,
+        StmtKind::Return(_) | StmtKind::Goto(_) => true,
+        kind => {
+            let own = own && !is_loop(stmt) && !matches!(kind, StmtKind::Switch { .. });
+            inner_statements(stmt).iter().any(|each| leaves(each, own))
+        }
+    }
+}
+
+/// Operations of a statement, with those of functions that it calls.
+fn operations(source: &Source<'_>, stmt: &Stmt, calls: u32) -> u32 {
     let block = Block {
         statements: vec![stmt.clone()],
         span: stmt.span,
     };
-    let mut operations = 0u32;
+    let mut count = 0u32;
     visit::block(&block, &mut |e| {
-        operations += match &e.kind {
+        let own = match &e.kind {
             ExprKind::Binary { .. }
             | ExprKind::Assign { .. }
             | ExprKind::Unary { .. }
             | ExprKind::Index { .. }
             | ExprKind::Conditional { .. } => 1,
             ExprKind::Call { callee, .. } => match &callee.kind {
-                ExprKind::Name(name) if scene.source.unit_functions(name).is_empty() => 1,
-                _ => LARGEST / 2,
+                ExprKind::Name(name) => called(source, name, calls),
+                _ => LARGEST,
             },
             _ => 0,
         };
+        count = count.saturating_add(own);
     });
-    operations > LARGEST
+    count
 }
 
-/// Returns whether a loop begins and ends with constants: `for (int k = -2; k <= 2; k++)`.
-fn counts_by_constants(stmt: &Stmt) -> bool {
+/// Operations of a function that is called.
+fn called(source: &Source<'_>, name: &Name, calls: u32) -> u32 {
+    let items = source.unit_functions(name);
+    if items.is_empty() {
+        return 1;
+    }
+    let each = items.iter().filter_map(|item| {
+        let whole = source.bodies.body(&item.key).filter(|_| calls > 0)?;
+        let ItemKind::Function(function) = &whole.kind else {
+            return None;
+        };
+        let FunctionBody::Block(body) = &function.body else {
+            return None;
+        };
+        let each = body.statements.iter();
+        let each = each.map(|stmt| operations(source, stmt, calls - 1));
+        Some(each.fold(0, u32::saturating_add))
+    });
+    // Of overloads the largest; a body that is not in sight is not copied.
+    each.max().unwrap_or(LARGEST)
+}
+
+/// The number of iterations of a loop that begins and ends with constants: `for (int k = -2; k <= 2; k++)`; of one whose constants
+/// are named, the smallest that is worth copies.
+fn iterations(stmt: &Stmt) -> Option<u32> {
     let StmtKind::For {
         initializer: Some(first),
         condition: Some(Condition::Expr(condition)),
         ..
     } = &stmt.kind
     else {
-        return false;
+        return None;
     };
     let begins = match &first.kind {
         StmtKind::Declaration(declaration) => match declaration.declarators.as_slice() {
-            [each] => matches!(&each.initializer, Initializer::Copy(e) if is_constant(e)),
-            _ => false,
+            [each] => match &each.initializer {
+                Initializer::Copy(e) => e,
+                _ => return None,
+            },
+            _ => return None,
         },
         StmtKind::Expr(Expr {
             kind: ExprKind::Assign { right, .. },
             ..
-        }) => is_constant(right),
-        _ => false,
+        }) => right,
+        _ => return None,
     };
-    let ends = matches!(&condition.kind, ExprKind::Binary { right, .. } if is_constant(right));
-    begins && ends
+    let ExprKind::Binary { right: ends, .. } = &condition.kind else {
+        return None;
+    };
+    if !is_constant(begins) || !is_constant(ends) {
+        return None;
+    }
+    let number = |e: &Expr| match &e.kind {
+        ExprKind::Int(literal) => i64::try_from(literal.value).ok(),
+        _ => None,
+    };
+    Some(match (number(begins), number(ends)) {
+        (Some(begins), Some(ends)) => u32::try_from(begins.abs_diff(ends)).unwrap_or(u32::MAX),
+        _ => 2,
+    })
 }
 
 /// The text of a request: `#pragma unroll 4` to the end of its line, `[unroll(4)]`.

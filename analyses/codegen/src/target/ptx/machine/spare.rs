@@ -21,7 +21,7 @@ use super::states::{Arrival, State};
 use super::{Body, Operation};
 use crate::allocate::Place;
 use crate::allocate::colour::colour;
-use crate::mir::function::Operand;
+use crate::mir::function::{FrameOffset, Operand};
 use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
 use isa::ptx::{Class, Ptx, Register};
@@ -33,6 +33,8 @@ use smol_str::SmolStr;
 const LOCAL: f64 = 8.0;
 const SHARED: f64 = 5.0;
 const PLAIN: f64 = 1.0;
+/// The cost of the least code by which a warp finds its slots, or a register takes words of the warp.
+const PROLOGUE: f64 = 1.0;
 
 /// The cost of accesses to a home; every home has one.
 fn price(home: Home, class: Class) -> Price {
@@ -121,9 +123,9 @@ pub(super) fn fit(
         if policy.register_lanes {
             slots.met = met_by_every_lane(source.body, arrivals);
         }
-        // Where no value that went away would be kept once for its warp, nothing is won.
-        let away = best.as_ref().map(|best| &best.1.crowd.away[..]);
-        if uniform != Uniform::Plain && !shares(&slots, source.body, away) {
+        if uniform != Uniform::Plain
+            && !pays(&slots, source.body, best.as_ref().map(|best| &best.1))
+        {
             continue;
         }
         let most = u32::from(budget.words);
@@ -160,8 +162,9 @@ pub(super) fn fit(
     Ok(source.made(slots, around, found.prologue, &found.registers, away))
 }
 
-/// Returns whether one of some values, or of all, would be kept once for its warp.
-fn shares(slots: &Slots<'_>, body: &Body, some: Option<&[Virtual]>) -> bool {
+/// Returns whether values that an allocation keeps elsewhere, or any without one, would be kept once for their warp, and whether
+/// their traffic with local memory takes more than the code at the start that shares them.
+fn pays(slots: &Slots<'_>, body: &Body, found: Option<&Attempt<'_>>) -> bool {
     let count = body.function.registers.len() as u32;
     let shares = |register: Virtual| {
         let home = slots.wanted(&body.function, register);
@@ -170,10 +173,31 @@ fn shares(slots: &Slots<'_>, body: &Body, some: Option<&[Virtual]>) -> bool {
             Home::Warp(_) | Home::WarpBase(..) | Home::RegisterLane(_)
         )
     };
-    match some {
-        Some(some) => some.iter().any(|&own| own.0 < count && shares(own)),
-        None => (0..count).map(Virtual).any(shares),
+    let Some(found) = found else {
+        return (0..count).map(Virtual).any(shares);
+    };
+    let crowd = &found.crowd;
+    let away = crowd.away.iter().copied();
+    let shared = away.filter(|&own| own.0 < count && shares(own));
+    let mut places: FxHashSet<FrameOffset> = FxHashSet::default();
+    for register in shared {
+        match crowd.slots.homes.get(&register) {
+            Some(&Home::Lane(offset)) => {
+                places.insert(FrameOffset::Spill(offset));
+            }
+            // A slot of the warp may be worth another home.
+            _ => return true,
+        }
     }
+    let is_shared = |operand: &Operand<Ptx>| match operand {
+        Operand::Frame(offset) => places.contains(offset),
+        _ => false,
+    };
+    let saved = crowd.cost(&|operation| match operation.sources.iter().any(is_shared) {
+        true => LOCAL - SHARED,
+        false => 0.0,
+    });
+    saved > PROLOGUE
 }
 
 /// One allocation, with so many live words at most before values are coloured; any number without.
