@@ -29,6 +29,7 @@ use codegen::Refusal;
 use codegen::machine::Gpu;
 use codegen::specialize::source::rewritten as edited;
 use codegen::target::ptx::machine::fit::Made;
+use codegen::target::ptx::machine::park::COLUMNS;
 use search::Search;
 use smol_str::SmolStr;
 use std::path::Path;
@@ -54,6 +55,8 @@ pub struct Proposal {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rewritten {
     pub name: SmolStr,
+    /// It was `.weak`, and is of this file alone now.
+    pub is_internal: bool,
     pub made: Made,
     /// Loops that the assembler must not unroll.
     pub rolled: usize,
@@ -86,7 +89,7 @@ pub enum ParkedError {
     NothingToTry {
         words: u16,
         spilled: u32,
-        /// The kernel calls functions.
+        /// The kernel calls functions, none of which may be rewritten.
         calls: bool,
     },
     #[error(
@@ -109,8 +112,8 @@ pub enum ParkedError {
 const SIZE: &str = "; with a known workgroup size (`.maxntid`, or `block` in lockstep.toml), values that differ between \
                     lanes could be parked, too";
 const CALLS: &str = "the kernel's own values leave nothing to rewrite, and a function that it calls is rewritten only \
-                     where no other kernel and no other module can call it and the kernel declares its workgroup \
-                     (`.maxntid`)";
+                     where no other kernel and no other module can call it, it never calls itself, and the kernel \
+                     declares its workgroup (`.maxntid`)";
 const SLOWER: &str = " that does not cost more in loops than it saves";
 /// The assembler that judges, with its target and limits.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +177,7 @@ pub fn spill_less(
             Some(own) => *own = limited(own),
             None => edits.push(limited(&(kernel.place, kernel.text.clone()))),
         }
-        let file = edited(text, &edits).unwrap_or_default();
+        let file = edited(text, &edits).ok_or(PtxasError::Overlap)?;
         ptxas::assemble_entry(judge.tool, &file, judge.target, &kernel.name)
     };
     let before = assembled(&[])?;
@@ -198,13 +201,19 @@ pub fn spill_less(
         // The kernel's shared memory is that of its functions, too.
         let mut function = function.clone();
         if !function.tree.entry {
-            let most = kernel.own_shared + kernel.shared_bytes;
-            function.own_shared = proposal.after.shared_bytes;
-            function.shared_bytes = most.saturating_sub(function.own_shared);
+            let taken = proposal.functions.iter().map(|own| own.made.shared_bytes);
+            let taken: u32 = taken.sum();
+            let own = kernel.own_shared.max(proposal.before.shared_bytes);
+            function.own_shared = own + taken;
+            function.shared_bytes = kernel.shared_bytes.saturating_sub(taken);
             function.workgroup = kernel.workgroup;
         }
         let edits = |own: &str| {
             let mut edits = proposal.edits.clone();
+            if !own.contains(COLUMNS) {
+                edits.push((function.place, own.to_owned()));
+                return edits;
+            }
             edits.push((function.place, called::internal(own, weak, function.place)));
             let declared = weak
                 .iter()
@@ -214,15 +223,18 @@ pub fn spill_less(
         };
         let judged = |own: &str| assembled(&edits(own));
         let mut search = Search::new(&judged, &proposal.after);
-        match search.all(&function, judge.words) {
-            Err(ParkedError::Refused(_)) if !function.tree.entry => {}
-            done => done?,
+        // Without a called function the rest stands all the same.
+        let done = search.all(&function, judge.words);
+        if function.tree.entry {
+            done?;
         }
         proposal.tried += search.tried;
         slower += search.slower;
         if let Some(best) = search.best.take() {
             let edits = edits(&best.made.text);
+            let is_internal = !weak.is_empty() && best.made.text.contains(COLUMNS);
             proposal.functions.push(Rewritten {
+                is_internal,
                 name: function.name.clone(),
                 made: best.made,
                 rolled: best.rolled.len(),
@@ -234,14 +246,20 @@ pub fn spill_less(
         }
     }
     if proposal.functions.is_empty() {
-        return Err(refused(&proposal, judge.words, kernel, slower));
+        let has_own = !called.is_empty();
+        return Err(refused(&proposal, judge.words, kernel, (slower, has_own)));
     }
     proposal.edits.sort_by_key(|(place, _)| place.start);
     Ok(proposal)
 }
 
 /// The reason why none of the rewritings that were tried is better.
-fn refused(proposal: &Proposal, words: u16, kernel: &Prepared, slower: u32) -> ParkedError {
+fn refused(
+    proposal: &Proposal,
+    words: u16,
+    kernel: &Prepared,
+    (slower, has_own): (u32, bool),
+) -> ParkedError {
     let spilled = proposal.before.spilled();
     if proposal.tried == 1 {
         let statements = kernel.tree.statements().iter();
@@ -252,7 +270,7 @@ fn refused(proposal: &Proposal, words: u16, kernel: &Prepared, slower: u32) -> P
         return ParkedError::NothingToTry {
             words,
             spilled,
-            calls: calls.any(|calls| calls),
+            calls: !has_own && calls.any(|calls| calls),
         };
     }
     ParkedError::NoBetter {

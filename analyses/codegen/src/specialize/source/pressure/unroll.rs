@@ -26,8 +26,11 @@ use syntax::c_family::ast::*;
 /// Operations of a loop that compilers unroll of themselves, at most, unless constants tell how often it iterates. Of 19 loops of
 /// public kernels with more, clang and ptxas made the same code of 18 with and without the request; the other was one of constants.
 const LARGEST: u32 = 40;
-/// Operations of all iterations together, where constants tell how many there are.
+/// Operations of all iterations together, where constants tell how many there are: LLVM's threshold of instructions for a loop that
+/// is unrolled wholly.
 const LARGEST_WHOLE: u32 = 300;
+/// Iterations that are worth copies.
+const FEWEST: u32 = 2;
 /// Levels of calls that are looked through.
 const CALLS: u32 = 3;
 
@@ -95,15 +98,13 @@ fn of_itself(scene: &Scene<'_>, stmt: &Stmt) -> Result<(), Refusal> {
     let StmtKind::For { body, .. } = &stmt.kind else {
         return Err(Refusal::Uncounted);
     };
-    if leaves(body, true) {
+    let iterations = iterations(stmt);
+    if iterations.is_none() && leaves(body, true) {
         return Err(Refusal::Uncounted);
     }
     let operations = operations(scene.source, stmt, CALLS);
-    let large = match iterations(stmt) {
-        Some(iterations) => operations.saturating_mul(iterations) > LARGEST_WHOLE,
-        None => operations > LARGEST,
-    };
-    match large {
+    let whole = iterations.map_or(u32::MAX, |count| operations.saturating_mul(count));
+    match operations > LARGEST && whole > LARGEST_WHOLE {
         true => Err(Refusal::LargeLoop),
         false => Ok(()),
     }
@@ -137,6 +138,8 @@ fn operations(source: &Source<'_>, stmt: &Stmt, calls: u32) -> u32 {
             | ExprKind::Conditional { .. } => 1,
             ExprKind::Call { callee, .. } => match &callee.kind {
                 ExprKind::Name(name) => called(source, name, calls),
+                // A method of a resource is an instruction.
+                ExprKind::Member { .. } if source.language == Language::Hlsl => 1,
                 _ => LARGEST,
             },
             _ => 0,
@@ -169,11 +172,12 @@ fn called(source: &Source<'_>, name: &Name, calls: u32) -> u32 {
 }
 
 /// The number of iterations of a loop that begins and ends with constants: `for (int k = -2; k <= 2; k++)`; of one whose constants
-/// are named, the smallest that is worth copies.
+/// are named, or that steps otherwise, the smallest that is worth copies.
 fn iterations(stmt: &Stmt) -> Option<u32> {
     let StmtKind::For {
         initializer: Some(first),
         condition: Some(Condition::Expr(condition)),
+        step,
         ..
     } = &stmt.kind
     else {
@@ -193,20 +197,55 @@ fn iterations(stmt: &Stmt) -> Option<u32> {
         }) => right,
         _ => return None,
     };
-    let ExprKind::Binary { right: ends, .. } = &condition.kind else {
+    let ExprKind::Binary {
+        op, right: ends, ..
+    } = &condition.kind
+    else {
         return None;
     };
     if !is_constant(begins) || !is_constant(ends) {
         return None;
     }
-    let number = |e: &Expr| match &e.kind {
-        ExprKind::Int(literal) => i64::try_from(literal.value).ok(),
-        _ => None,
+    let last = matches!(op, BinaryOp::LessEqual | BinaryOp::GreaterEqual);
+    let counted = || {
+        let distance = number(begins)?.abs_diff(number(ends)?) + u64::from(last);
+        let step = stepped(step.as_ref()?).filter(|&step| step > 0)?;
+        Some(u32::try_from(distance.div_ceil(step)).unwrap_or(u32::MAX))
     };
-    Some(match (number(begins), number(ends)) {
-        (Some(begins), Some(ends)) => u32::try_from(begins.abs_diff(ends)).unwrap_or(u32::MAX),
-        _ => 2,
-    })
+    Some(counted().unwrap_or(FEWEST))
+}
+
+/// The value of a literal, with its sign.
+fn number(e: &Expr) -> Option<i64> {
+    match &e.kind {
+        ExprKind::Int(literal) => i64::try_from(literal.value).ok(),
+        ExprKind::Unary {
+            op: UnaryOp::Minus,
+            operand,
+        } => number(operand)?.checked_neg(),
+        ExprKind::Paren(inner) => number(inner),
+        _ => None,
+    }
+}
+
+/// The number that a step adds or takes away.
+fn stepped(step: &Expr) -> Option<u64> {
+    match &step.kind {
+        ExprKind::Unary {
+            op:
+                UnaryOp::PreIncrement
+                | UnaryOp::PreDecrement
+                | UnaryOp::PostIncrement
+                | UnaryOp::PostDecrement,
+            ..
+        } => Some(1),
+        ExprKind::Assign {
+            op: Some(BinaryOp::Add | BinaryOp::Sub),
+            right,
+            ..
+        } => number(right).map(i64::unsigned_abs),
+        _ => None,
+    }
 }
 
 /// The text of a request: `#pragma unroll 4` to the end of its line, `[unroll(4)]`.

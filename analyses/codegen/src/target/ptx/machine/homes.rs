@@ -143,7 +143,7 @@ impl Budget {
 
 pub(super) const LANE_SLOTS: &str = "__lockstep_spill";
 pub(super) const WARP_SLOTS: &str = "__lockstep_slots";
-pub(super) const COLUMNS: &str = "__lockstep_columns";
+pub const COLUMNS: &str = "__lockstep_columns";
 /// The largest access to a slot of a warp.
 const SLOTS_ALIGN: u32 = 8;
 

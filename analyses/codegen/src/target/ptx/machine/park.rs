@@ -34,6 +34,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use syntax::ptx::{PtxFunction, StatementKind};
 
+/// The array of the values that have columns, as it is declared in a function's text.
+pub use super::homes::COLUMNS;
+
 /// The size of the workgroup, where it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Workgroup {
@@ -159,7 +162,8 @@ impl<'a> Parking<'a> {
             .map(|class| class.words())
             .collect();
         for (register, invariant) in invariants {
-            if invariant == (Invariant::Warp { in_place: true }) {
+            // Parameters of a function that is called are values of each lane.
+            if tree.entry && invariant == (Invariant::Warp { in_place: true }) {
                 words[register.0 as usize] = 0;
                 fixed.insert(register);
             }
