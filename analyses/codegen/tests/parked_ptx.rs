@@ -3,6 +3,10 @@
 //!
 //! `LOCKSTEP_PARKED_PTX=N` takes N texts of each kind instead of the default number.
 
+#[path = "support/fitting.rs"]
+// Only undefined registers matter here.
+#[allow(dead_code)]
+mod fitting;
 #[path = "support/parking.rs"]
 mod parking;
 #[path = "support/ptx_programs.rs"]
@@ -14,13 +18,13 @@ mod ptxas;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
+use fitting::defined;
 use lockstep_codegen::target::ptx::machine::fit::Home;
 use lockstep_codegen::target::ptx::machine::{pressure, read};
 use oracle::interp::{self, Launch};
 use parking::{function, parked, parked_in};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use syntax::ptx::PtxFunction;
 
 const TEXTS: u64 = 60;
@@ -46,35 +50,6 @@ const fn kind(home: Home) -> &'static str {
         | Home::Again(_)
         | Home::Reload => "none that may be",
     }
-}
-
-/// The same text, whose called functions set each of their registers before they use it.
-fn defined(text: &str) -> String {
-    let mut all = String::new();
-    let mut set = |ty: &str, name: &str, count: std::ops::Range<u32>, value: &str| {
-        for number in count {
-            let _ = writeln!(all, "\tmov.{ty} %{name}{number}, {value};");
-        }
-    };
-    set("b32", "r", 3..text::REGISTERS, "0");
-    set("b32", "c", 0..4, "0");
-    set("b32", "b", 0..4, "0");
-    set("b64", "d", 0..4, "0");
-    set("f32", "f", 0..4, "0f00000000");
-    set("f64", "g", 0..2, "0d0000000000000000");
-    set("b16", "h", 0..3, "0");
-    for name in ["t", "s", "m", "fuel"] {
-        let _ = writeln!(all, "\tmov.b32 %{name}, 0;");
-    }
-    for name in ["x", "data", "own"] {
-        let _ = writeln!(all, "\tmov.b64 %{name}, 0;");
-    }
-    for number in 1..text::PREDICATES {
-        let _ = writeln!(all, "\tsetp.eq.s32 %p{number}, 1, 0;");
-    }
-    let first = "\tst.param.b32 [rv], %r0;";
-    let _ = write!(all, "\tsetp.eq.s32 %q, 1, 0;\n{first}");
-    text.replace(first, &all)
 }
 
 /// A text whose rewritings are run.

@@ -54,7 +54,8 @@ pub(super) fn spill_less(
             Err(error) => {
                 eprintln!("lockstep: `{name}` stays as it is: {error}");
                 let spilled = match &error {
-                    ParkedError::NoBetter { spilled, .. } => Some(*spilled),
+                    ParkedError::NoBetter { spilled, .. }
+                    | ParkedError::NothingToTry { spilled, .. } => Some(*spilled),
                     _ => None,
                 };
                 kernels.push(json!({

@@ -209,3 +209,102 @@ fn weak(calls: &mut Calls, tree: &PtxFunction, text: &str, start: u32) {
         places.push(Span::new(at, at + WORD.len() as u32));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{AnalysisConfig, ViewConfig};
+    use crate::db::{Database, Source};
+
+    const KERNEL: &str =
+        ".visible .entry k()\n.maxntid 128, 1, 1\n{\n\tcall f;\n\tcall g;\n\tret;\n}\n";
+    const F: &str = ".func f()\n{\n\tcall h;\n\tret;\n}\n";
+    const G: &str = ".func g()\n{\n\tret;\n}\n";
+    const H: &str = ".func h()\n{\n\tret;\n}\n";
+
+    /// The names of the functions that `k` alone reaches, each with the number of its `.weak`s.
+    fn alone(text: &str) -> Vec<(String, usize)> {
+        let mut db = Database::default();
+        let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n{text}");
+        let source = Source::Text {
+            text: text.as_str().into(),
+            lossy: false,
+        };
+        let file = db.file_with_text(std::path::Path::new("/project/k.ptx"), source);
+        let settings =
+            db.new_settings(AnalysisConfig::default(), ViewConfig::default(), Vec::new());
+        db.set_file_settings(file, settings);
+        let (.., kernel) = prepared(&db, file, Some("k")).pop().expect("a kernel");
+        let found = called(&db, file, &kernel.expect("it is read"));
+        let each = found.iter();
+        each.map(|own| (own.function.name.to_string(), own.weak.len()))
+            .collect()
+    }
+
+    fn names(text: &str) -> String {
+        let all: Vec<String> = alone(text).into_iter().map(|(name, _)| name).collect();
+        all.join(" ")
+    }
+
+    #[test]
+    fn what_other_kernels_do_not_reach_is_alone() {
+        let whole = [F, G, H, KERNEL].concat();
+        assert_eq!(names(&whole), "f g h");
+        // Who else calls one calls those that it calls, too.
+        let second = ".visible .entry l()\n{\n\tcall f;\n\tret;\n}\n";
+        assert_eq!(names(&[&whole, second].concat()), "g");
+        let exported = F.replace(".func", ".visible .func");
+        assert_eq!(names(&[&exported, G, H, KERNEL].concat()), "g");
+        let declared = ".visible .func g();\n";
+        assert_eq!(names(&[declared, &whole].concat()), "f h");
+        // Lanes beyond the last column have no words.
+        assert_eq!(names(&whole.replace(".maxntid 128, 1, 1\n", "")), "");
+        assert_eq!(
+            names(&whole.replace("maxntid 128, 1, 1", "reqntid 8, 8, 2")),
+            "f g h"
+        );
+    }
+
+    #[test]
+    fn what_calls_itself_has_several_frames() {
+        let round = H.replace("\tret;", "\tcall f;\n\tret;");
+        assert_eq!(names(&[F, G, &round, KERNEL].concat()), "g");
+        let own = G.replace("\tret;", "\tcall g;\n\tret;");
+        assert_eq!(names(&[F, &own, H, KERNEL].concat()), "f h");
+    }
+
+    #[test]
+    fn what_may_be_called_by_its_address_is_open() {
+        let whole = [F, G, H, KERNEL].concat();
+        let open = [
+            ".global .u64 table[1] = {g};\n",
+            ".global .align 1 .u8 bytes[2] = {0xFF(g), 0xFF00(g)};\n",
+            ".global .u64 table[1] = {generic(g)};\n",
+            ".visible .func other();\n.alias other, g;\n",
+            ".visible .entry l()\n{\n\t.reg .b64 %rd<2>;\n\tmov.u64 %rd1, g;\n\tret;\n}\n",
+            ".visible .entry l()\n{\n\t.reg .b64 %rd<2>;\n\tt: .calltargets g;\n\tcall %rd1, t;\n\tret;\n}\n",
+            // Who knows.
+            "!! g\n",
+        ];
+        for text in open {
+            assert_eq!(names(&[&whole, text].concat()), "f h", "{text}");
+        }
+        assert_eq!(
+            names(&[&whole, "// g stands in a comment\n"].concat()),
+            "f g h"
+        );
+    }
+
+    #[test]
+    fn each_declaration_tells_that_it_is_weak() {
+        let weak = G.replace(".func", ".weak .func");
+        let text = [".weak .func g();\n", F, &weak, H, KERNEL].concat();
+        let found = alone(&text);
+        assert_eq!(found[1], ("g".to_owned(), 2), "{found:?}");
+        let place = Span::new(10, 10 + weak.len() as u32);
+        assert_eq!(
+            internal(&weak, &[Span::new(10, 15)], place),
+            weak.replacen(".weak", "", 1)
+        );
+    }
+}

@@ -13,7 +13,7 @@
 //! Holloway, *A generalized algorithm for graph-coloring register allocation* (PLDI 2004), for registers that overlap.
 
 use super::scan::Place;
-use crate::mir::function::{Function, Operand, Virtual};
+use crate::mir::function::{Function, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::{RegisterFile, Target};
 use crate::refusal::Refusal;
@@ -196,9 +196,7 @@ impl Graph {
             let mut walk = live.walk(function, number);
             alive.become_all(walk.live.iter());
             for operation in block.operations.iter().rev() {
-                let branches = |operand: &Operand<T>| matches!(operand, Operand::Block(_));
-                if operation.sources.iter().any(branches) {
-                    walk.branch(operation);
+                if walk.branch(operation) {
                     alive.become_all(walk.live.iter());
                 }
                 let copied = T::copied(operation);

@@ -48,18 +48,21 @@ impl<'a, T: Target> Walk<'a, T> {
             self.read(operation);
         }
     }
-    /// Moves in front of a branch: values that its targets read are live there.
-    pub(crate) fn branch(&mut self, operation: &Operation<T>) {
+    /// Moves in front of a branch: values that its targets read are live there. False for other operations.
+    pub(crate) fn branch(&mut self, operation: &Operation<T>) -> bool {
+        let mut branches = false;
         for source in &operation.sources {
             let Operand::Block(target) = source else {
                 continue;
             };
+            branches = true;
             let Some(there) = self.starts.get(*target as usize) else {
                 continue;
             };
             self.live.union_with(there);
             self.under.retain(|it, _| !there.contains(it));
         }
+        branches
     }
     /// Moves in front of the writes of an operation.
     pub(crate) fn write(&mut self, operation: &Operation<T>) {

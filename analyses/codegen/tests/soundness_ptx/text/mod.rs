@@ -21,8 +21,8 @@ use std::fmt::Write;
 /// Bytes of the table, and of a lane's slice.
 pub(crate) const TABLE: usize = 256;
 pub(crate) const SLICE: usize = 64;
-pub(crate) const REGISTERS: u32 = 10;
-pub(crate) const PREDICATES: u32 = 6;
+const REGISTERS: u32 = 10;
+const PREDICATES: u32 = 6;
 const MAX_THREADS: u32 = 96;
 
 /// A file with the entry `k`, and a launch that it is safe for.

@@ -11,7 +11,6 @@
 
 use super::Function;
 use crate::mir::Virtual;
-use crate::mir::function::Operand;
 use crate::mir::liveness::{Liveness, Walk};
 use fixedbitset::FixedBitSet;
 use ir::EntitySet;
@@ -144,9 +143,7 @@ impl Places {
         let mut walk = self.live.walk(function, block);
         let mut sum = all(&walk);
         for (at, operation) in operations.iter().enumerate().rev() {
-            let branches = |operand: &Operand<Ptx>| matches!(operand, Operand::Block(_));
-            if operation.sources.iter().any(branches) {
-                walk.branch(operation);
+            if walk.branch(operation) {
                 sum = all(&walk);
             }
             // What is written takes a register, read or not.
