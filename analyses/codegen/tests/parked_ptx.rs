@@ -4,8 +4,6 @@
 //! `LOCKSTEP_PARKED_PTX=N` takes N texts of each kind instead of the default number.
 
 #[path = "support/fitting.rs"]
-// Only undefined registers matter here.
-#[allow(dead_code)]
 mod fitting;
 #[path = "support/parking.rs"]
 mod parking;
