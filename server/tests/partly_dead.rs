@@ -283,3 +283,144 @@ fn accesses_that_a_zero_makes_useless_are_told_of_and_skipped() {
 ";
     assert!(after.contains(guarded), "{after}");
 }
+
+/// The same product as PTX, for each thread.
+const PRODUCT_OF_A_THREAD: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry mul(.param .u64 x, .param .u64 a, .param .u64 b, .param .u64 c)
+.reqntid 64, 1, 1
+{
+\t.reg .b32 %r<8>;
+\t.reg .b64 %rd<12>;
+\tld.param.u64 %rd1, [x];
+\tld.param.u64 %rd2, [a];
+\tld.param.u64 %rd3, [b];
+\tld.param.u64 %rd4, [c];
+\tmov.u32 %r1, %tid.x;
+\tmul.wide.u32 %rd5, %r1, 4;
+\tadd.s64 %rd6, %rd2, %rd5;
+\tadd.s64 %rd7, %rd3, %rd5;
+\tadd.s64 %rd8, %rd4, %rd5;
+\tadd.s64 %rd9, %rd1, %rd5;
+\tld.global.u32 %r2, [%rd6];
+\tld.global.u32 %r3, [%rd7];
+\tld.global.u32 %r4, [%rd8];
+\tadd.s32 %r5, %r3, %r4;
+\tmul.lo.s32 %r6, %r2, %r5;
+\tst.global.u32 [%rd9], %r6;
+\tret;
+}
+";
+
+#[test]
+fn loads_of_ptx_are_guarded_and_the_guards_taken_back() {
+    let place = Place::new("skipped-ptx");
+    let file = place.file("mul.ptx", PRODUCT_OF_A_THREAD);
+    let inputs = place.file(
+        "mul.toml",
+        "item = \"mul\"\n[buffers.a]\ntype = \"i32\"\ncount = 64\nfill = \"sparse\"\nzeros = 1\n",
+    );
+    run(&file, &inputs);
+    let found = text(&lockstep(&["check", &file, "--no-config"]));
+    assert!(
+        found.contains("19:16: information[irrelevant-load]: `%r2` is zero in 100 % of warps, where 2 accesses cannot matter"),
+        "{found}"
+    );
+    let at = |file: &str, arguments: &[&str]| {
+        let mut all = arguments.to_vec();
+        all.extend([file, "--at", "19:18", "--no-config"]);
+        text(&lockstep(&all))
+    };
+    let listed = at(&file, &["actions"]);
+    assert!(
+        listed.contains("skip-loads")
+            && listed.contains("Skip 2 accesses to memory where `%r2` is zero (saves ")
+            && listed
+                .contains("guards 2 statements where `%r2` is zero, without a vote or a branch"),
+        "{listed}"
+    );
+    let after = at(&file, &["apply", "skip-loads"]);
+    let guarded = "\tld.global.u32 %r2, [%rd6];
+\t.reg .pred \t%lskip1; // lockstep: skip loads where %r2 is zero (1)
+\tsetp.ne.b32 \t%lskip1, %r2, 0; // lockstep: tested (1)
+\t@%lskip1 ld.global.u32 %r3, [%rd7];
+\t@%lskip1 ld.global.u32 %r4, [%rd8];
+\tadd.s32 %r5, %r3, %r4;
+\tmul.lo.s32 %r6, %r2, %r5;
+";
+    assert!(after.contains(guarded), "{after}");
+    let rewritten = place.file("guarded.ptx", &after);
+    let back = at(&rewritten, &["apply", "remove-version"]);
+    assert_eq!(back, PRODUCT_OF_A_THREAD);
+}
+
+/// A root that threads of the second half alone store.
+const ROOT_OF_A_HALF: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry half(.param .u64 x, .param .u64 a)
+.reqntid 64, 1, 1
+{
+\t.reg .pred %p<2>;
+\t.reg .b32 %r<4>;
+\t.reg .f32 %f<4>;
+\t.reg .b64 %rd<8>;
+\tld.param.u64 %rd1, [x];
+\tld.param.u64 %rd2, [a];
+\tmov.u32 %r1, %tid.x;
+\tmul.wide.u32 %rd3, %r1, 4;
+\tadd.s64 %rd4, %rd2, %rd3;
+\tadd.s64 %rd5, %rd1, %rd3;
+\tld.global.f32 %f1, [%rd4];
+\tsqrt.rn.f32 %f2, %f1; // of all
+\tsetp.lt.u32 %p1, %r1, 32;
+\t@%p1 bra $DONE;
+\tst.global.f32 [%rd5], %f2;
+$DONE:
+\tret;
+}
+";
+
+#[test]
+fn a_statement_of_ptx_goes_behind_the_branch_that_does_without_it() {
+    let place = Place::new("sunk-ptx");
+    let file = place.file("half.ptx", ROOT_OF_A_HALF);
+    let at = |file: &str, arguments: &[&str], line: &str| {
+        let mut all = arguments.to_vec();
+        all.extend([file, "--at", line, "--no-config"]);
+        text(&lockstep(&all))
+    };
+    let listed = at(&file, &["actions"], "18:3");
+    assert!(
+        listed.contains("Move `%f2` to where it is read\n")
+            && listed.contains("on no way it is executed more often, and on some not at all"),
+        "{listed}"
+    );
+    let inputs = place.file("half.toml", "item = \"half\"\n");
+    run(&file, &inputs);
+    let listed = at(&file, &["actions"], "18:3");
+    assert!(
+        listed.contains("Move `%f2` to where it is read: 50 % of its executions remain"),
+        "{listed}"
+    );
+    let after = at(&file, &["apply", "sink-dead"], "18:3");
+    let moved = "\tld.global.f32 %f1, [%rd4];
+\t // of all
+\tsetp.lt.u32 %p1, %r1, 32;
+\t@%p1 bra $DONE;
+\tsqrt.rn.f32 %f2, %f1;
+\tst.global.f32 [%rd5], %f2;
+";
+    assert!(after.contains(moved), "{after}");
+    // What it is computed of goes there next.
+    let again = place.file("moved.ptx", &after);
+    let listed = at(&again, &["actions"], "17:3");
+    assert!(
+        listed.contains("what it loads arrives later than before"),
+        "{listed}"
+    );
+    // The store is no statement of this kind.
+    let none = at(&file, &["actions"], "21:3");
+    assert!(!none.contains("Move `"), "{none}");
+}

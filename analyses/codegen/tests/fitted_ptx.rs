@@ -24,7 +24,7 @@ use ir::{Module, Op};
 use lockstep_codegen::target::ptx::machine::check::check;
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made, Scheduling};
 use lockstep_codegen::target::ptx::machine::{pressure, read};
-use oracle::interp::{self, Launch, Mode};
+use oracle::interp::{self, EventKind, Launch, Mode};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
 use std::collections::BTreeMap;
 
@@ -133,6 +133,9 @@ fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str)
     let mut launch = launch.clone();
     launch.scramble_undefined = false;
     let before = interp::run(&module, &launch);
+    // What an inactive lane holds in a register is nobody's business.
+    let defined = !(before.events.iter())
+        .any(|event| matches!(event.kind, EventKind::ReadOfInactiveLane { .. }));
     launch.limits.steps = launch.limits.steps.saturating_mul(20);
     let mut apart = launch.clone();
     apart.mode = Mode::Interleaved;
@@ -148,6 +151,9 @@ fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str)
             let Some((after, _)) = fitted(text, allocator, &budget, count) else {
                 continue;
             };
+            if !defined {
+                continue;
+            }
             let module = kernel(&after).unwrap_or_else(|| panic!("{what}: no kernel\n{after}"));
             let now = interp::run(&module, &launch);
             count.runs += 1;
@@ -183,7 +189,8 @@ fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str)
 #[test]
 fn random_texts_compute_the_same() {
     let mut count = Count::default();
-    for seed in 0..setting("LOCKSTEP_FITTED_PTX", TEXTS) {
+    let first = setting("LOCKSTEP_FITTED_PTX_FIRST", 0);
+    for seed in first..first + setting("LOCKSTEP_FITTED_PTX", TEXTS) {
         let (text, launch) = random_text(seed);
         let text = defined(&text);
         computes_the_same(&text, &launch, &mut count, &format!("text {seed}"));

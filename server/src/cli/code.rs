@@ -97,6 +97,11 @@ fn within(db: &Database, file: File, args: &CodeArgs, words: u16) -> Result<u8, 
             args.file.display()
         )));
     }
+    let mut limited = false;
+    for limit in input::limits(db, file) {
+        eprintln!("lockstep: {}:{limit}", args.file.display());
+        limited = true;
+    }
     if args.spill_less {
         return super::parked::spill_less(db, file, args, words);
     }
@@ -106,7 +111,7 @@ fn within(db: &Database, file: File, args: &CodeArgs, words: u16) -> Result<u8, 
     }
     let text = program::text(file.source(db));
     let mut made = Vec::new();
-    let mut refused = 0;
+    let mut refused = u8::from(limited);
     for function in &all {
         match &function.made {
             Ok(fit) => made.push((function.place, fit.text.clone())),

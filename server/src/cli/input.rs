@@ -5,6 +5,7 @@ use crate::config::{self, Config};
 use crate::db::{self, Database, Db, File, Item, Source};
 use crate::derive::figures::{self, Figures};
 use crate::derive::rows::rows_of;
+use crate::documents::line_column;
 use crate::host;
 use crate::program::{self, Language};
 use crate::ptxas;
@@ -13,7 +14,7 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use syntax::LineIndex;
+use syntax::{LineIndex, ProblemKind};
 
 /// Reads a file; problems of its configuration go to stderr.
 pub(crate) fn open(db: &mut Database, path: &Path, args: &AnalysisArgs) -> Result<File, CliError> {
@@ -289,6 +290,25 @@ fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result
     }
     analysis.machine_file = Some(path);
     Ok(())
+}
+
+/// The limits that parts of a PTX file exceed, by which they are not looked at: `1:1: this has ... bytes; ...`.
+pub(crate) fn limits(db: &Database, file: File) -> Vec<String> {
+    if file.language(db) != Language::Ptx {
+        return Vec::new();
+    }
+    let text = program::text(file.source(db));
+    let mut out = Vec::new();
+    for (place, item) in program::own_items(db, file) {
+        let problems = &db::ptx_tree(db, item).problems;
+        let limits = problems.iter().filter(|it| it.kind == ProblemKind::Limit);
+        out.extend(limits.map(|problem| {
+            let at = problem.span.shifted(place.start).start;
+            let (line, column) = line_column(text, db::line_index(db, file), at);
+            format!("{line}:{column}: {}", problem.message)
+        }));
+    }
+    out
 }
 
 /// Returns the error that there is no function of a name that an option gives.

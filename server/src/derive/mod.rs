@@ -18,6 +18,7 @@ pub mod parts;
 pub mod paths;
 pub mod pressure;
 pub mod pressure_edits;
+pub mod ptx_versions;
 pub mod register_findings;
 pub mod register_rows;
 pub mod registers;

@@ -6,8 +6,12 @@ use super::zeros::percent;
 use crate::config::Level;
 use crate::db::{self, Db, File, Item};
 use crate::derive::partly_dead::{DeadRow, Offer, Tried, at};
+use crate::derive::parts::parts;
+use crate::derive::ptx_versions::Trying;
+use crate::derive::versions;
+use crate::program::{self, Language};
 use codegen::specialize::source::sink_dead::Counts;
-use facts::Code;
+use facts::{Code, Scope};
 use std::fmt::Write;
 use syntax::{FileId, Span};
 
@@ -22,7 +26,70 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     if !range.is_empty() {
         return Vec::new();
     }
+    if file.language(db) == Language::Ptx {
+        return of_ptx(db, file, range.start).into_iter().collect();
+    }
     at(db, file, range.start).map(action).into_iter().collect()
+}
+
+/// The move of a statement of PTX.
+fn of_ptx(db: &dyn Db, file: File, offset: u32) -> Option<Action> {
+    let (place, item) = program::item_at(db, file, offset)?;
+    let trying = Trying::new(db, file, item)?;
+    let at = (trying.document).statement_at(offset.saturating_sub(place.start))?;
+    let parts = parts(db, item);
+    let branches = || parts.iter().flat_map(|part| &part.facts.branches);
+    let parts_lanes = |span: Span| {
+        let mut here = branches().filter(|branch| {
+            span.start <= branch.loc.span.start && branch.loc.span.end <= span.end
+        });
+        here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
+    };
+    let profiled = versions::executions(db, item, trying.function());
+    let tried = (trying.document).sink(at, trying.machine, profiled.as_ref(), &parts_lanes);
+    let mut out = Action::rewrite(ID, "Move the statement to where it is read".to_owned());
+    match tried {
+        Ok(sunk) => {
+            let name = &sunk.name;
+            out.title = match sunk.executions {
+                Some((before, after)) => format!(
+                    "Move `{name}` to where it is read: {} of its executions remain",
+                    percent(after / before)
+                ),
+                None => format!("Move `{name}` to where it is read"),
+            };
+            let mut parts = Vec::new();
+            if sunk.copies > 1 {
+                parts.push(format!(
+                    "{} copies, of which each way executes one",
+                    sunk.copies
+                ));
+            }
+            parts.push(match sunk.executions {
+                Some(_) => "executions are those of warps, by the profile".to_owned(),
+                None => "on no way it is executed more often, and on some not at all; how often each is taken `lockstep profile` tells".to_owned(),
+            });
+            parts.push(format!(
+                "an execution costs a warp about {:.0} cycles (estimate, {})",
+                sunk.price, trying.machine.name
+            ));
+            if sunk.loads {
+                parts.push("what it loads arrives later than before".to_owned());
+            }
+            out.effect = parts.join("; ");
+            let edits = sunk.edits.into_iter();
+            let edits = edits.map(|(span, text)| (span.shifted(place.start), text));
+            out.what = Doing::Edit(edits.collect());
+        }
+        Err(stay) => {
+            out.quiet = stay.quiet();
+            out.effect = stay.to_string();
+            out.what = Doing::Refused {
+                reason: out.effect.clone(),
+            };
+        }
+    }
+    Some(out)
 }
 
 fn action(tried: Tried) -> Action {

@@ -26,11 +26,9 @@ pub(super) fn action(
     let name = &candidate.name;
     let killed = |offer: &Offer| offer.model.map_or(0, |model| model.memory_killed);
     let killed = tried.as_ref().map_or(0, killed);
-    let mut title = match (settings.each_lane, killed) {
-        (false, _) => format!("Version on zero of `{name}`"),
-        (true, 0) => format!("Skip what is useless where `{name}` is zero"),
-        (true, 1) => format!("Skip an access to memory where `{name}` is zero"),
-        (true, count) => format!("Skip {count} accesses to memory where `{name}` is zero"),
+    let mut title = match settings.each_lane {
+        false => format!("Version on zero of `{name}`"),
+        true => skipping(name, killed),
     };
     if id == FAST || id == SKIP_FAST {
         title.push_str(", taking 0 * x for 0");
@@ -101,6 +99,15 @@ pub(super) fn action(
     }
     out.what = Doing::Edit(vec![version.edit]);
     out
+}
+
+/// The title of guards that skip so many accesses.
+pub(super) fn skipping(name: &str, accesses: usize) -> String {
+    match accesses {
+        0 => format!("Skip what is useless where `{name}` is zero"),
+        1 => format!("Skip an access to memory where `{name}` is zero"),
+        count => format!("Skip {count} accesses to memory where `{name}` is zero"),
+    }
 }
 
 /// Puts the saving of a version into its title and effect; `false` when it does not pay, and is refused.

@@ -1,24 +1,20 @@
-//! Versions on zero of PTX documents: offered on the line that writes a register, with their saving, or the
-//! reason for refusal; the best of a whole function on its head; and taken back.
+//! Versions on zero of PTX documents, and guards of their loads: offered on the line that writes a register, with their
+//! saving, or the reason for refusal; the best versions of a whole function on its head; and taken back.
 
 use super::model::{Action, Doing};
-use super::priced::{APPLY, FAST, REMOVE, priced};
+use super::priced::{APPLY, FAST, REMOVE, SKIP, SKIP_FAST, priced, skipping};
 use super::{ranked, version_set};
-use crate::db::{self, Db, File, Item};
-use crate::derive::parts;
+use crate::db::{Db, File};
+use crate::derive::ptx_versions::{Made, Trying, Way};
 use crate::derive::versions;
 use crate::derive::zeros;
 use crate::program;
 use codegen::specialize::Zeros;
-use codegen::specialize::frequency::frequency;
-use codegen::specialize::ptx::{
-    Candidate, Document, Refusal, Rejection, Settings, Version, check, remove,
-};
-use facts::cost::Machine;
+use codegen::specialize::ptx::{Candidate, Document, Refusal, Settings, remove, unguard};
 use facts::zeros::originator;
-use ir::{Block, EntityVec, Function, ValueDef};
+use ir::ValueDef;
 use syntax::Span;
-use syntax::ptx::{PtxFunction, PtxItemKind};
+use syntax::ptx::PtxFunction;
 
 /// Candidates of one line that are tried.
 const MOST_TRIED: usize = 12;
@@ -37,40 +33,25 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             ..Action::rewrite(REMOVE, String::new())
         });
     }
+    if let Some(removal) = unguard(text, offset) {
+        let edits = removal.cuts.iter().map(|&cut| (cut, String::new()));
+        found.push(Action {
+            title: format!("Remove the guards where `{}` is zero", removal.name),
+            effect: "leaves every load as it was".to_owned(),
+            what: Doing::Edit(edits.collect()),
+            ..Action::rewrite(REMOVE, String::new())
+        });
+    }
     let Some((place, item)) = program::item_at(db, file, offset) else {
         return found;
     };
-    let PtxItemKind::Function(tree) = &db::ptx_tree(db, item).kind else {
+    let Some(trying) = Trying::new(db, file, item) else {
         return found;
     };
-    let lowered = db::lowered(db, item);
-    let (Some(function), Some(own)) = (
-        lowered.first().and_then(|it| it.module.functions.first()),
-        text.get(place.start as usize..place.end as usize),
-    ) else {
-        return found;
-    };
-    let document = Document::new(own, tree, function, db::ptx_declarations(db, file).version);
     let inside = offset.saturating_sub(place.start);
-    let allowed = Settings {
-        absorb: program::settings(db, file)
-            .analysis(db)
-            .fast_math
-            .unwrap_or(false),
-        whole_warps: versions::whole_warps(db, item),
-        ..Settings::default()
-    };
-    let trying = Trying {
-        db,
-        item,
-        text,
-        start: place.start,
-        document: &document,
-        function,
-        machine: db::charges(db, program::settings(db, file)),
-        weights: versions::executions(db, item, function).unwrap_or_else(|| frequency(function)),
-    };
+    let allowed = trying.allowed(file);
     // The head of a function stands for all of it.
+    let tree = trying.document.tree;
     let first = tree.statements().first();
     let within = match range.is_empty() {
         true if first.is_some_and(|first| inside < first.span.start) => Some(tree_span(tree)),
@@ -84,22 +65,37 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         }
         return found;
     }
-    let candidates = at_line(&document, inside);
-    let Some((_, candidate, tried)) = trying.best(&candidates, allowed) else {
-        return found;
-    };
-    let ieee = tried == Err(Refusal::Ieee);
-    found.push(trying.action(APPLY, &candidate, tried));
-    if ieee {
-        let permitted = Settings {
-            absorb: true,
-            ..allowed
+    let candidates = at_line(&trying.document, inside);
+    let mut offered: Vec<(f64, Action)> = Vec::new();
+    for way in [Way::Copy, Way::Guards] {
+        let [plain, fast] = ids(way);
+        let Some((rank, candidate, tried)) = trying.best(way, &candidates, allowed) else {
+            continue;
         };
-        if let Some((_, candidate, tried)) = trying.best(&candidates, permitted) {
-            found.push(trying.action(FAST, &candidate, tried));
+        let ieee = tried == Err(Refusal::Ieee);
+        offered.push((rank, trying.action(plain, &candidate, tried)));
+        if ieee {
+            let permitted = Settings {
+                absorb: true,
+                ..allowed
+            };
+            if let Some((rank, candidate, tried)) = trying.best(way, &candidates, permitted) {
+                offered.push((rank, trying.action(fast, &candidate, tried)));
+            }
         }
     }
+    // The better comes first.
+    offered.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    found.extend(offered.into_iter().map(|(_, action)| action));
     found
+}
+
+/// The names of a way's actions, without and with the permission to take 0 * x for 0.
+const fn ids(way: Way) -> [&'static str; 2] {
+    match way {
+        Way::Copy => [APPLY, FAST],
+        Way::Guards => [SKIP, SKIP_FAST],
+    }
 }
 
 /// All statements.
@@ -108,54 +104,19 @@ fn tree_span(tree: &PtxFunction) -> Span {
     Span::new(0, end)
 }
 
-/// A function in whose text versions are tried.
-struct Trying<'a> {
-    db: &'a dyn Db,
-    item: Item<'a>,
-    /// The text of the whole file.
-    text: &'a str,
-    /// The offset at which the item begins in it.
-    start: u32,
-    document: &'a Document<'a>,
-    function: &'a Function,
-    machine: &'a Machine,
-    weights: EntityVec<Block, f64>,
-}
-
 impl Trying<'_> {
-    fn share(&self, candidate: &Candidate) -> Option<f64> {
-        versions::share(self.db, self.item, self.function, &candidate.members)
-    }
-
-    fn attempt(&self, candidate: &Candidate, settings: Settings) -> Result<Version, Refusal> {
-        let parts = parts::parts(self.db, self.item);
-        let tested = parts
-            .first()
-            .and_then(|part| versions::facts_of(part, &candidate.members));
-        if let Some(why) = tested.and_then(|tested| tested.never) {
-            let name = candidate.names.join(", ");
-            return Err(Refusal::NeverZero { name, why });
-        }
-        let settings = Settings {
-            uniform: tested.is_some_and(|tested| tested.uniform),
-            ..settings
-        };
-        self.document
-            .version(candidate, settings, self.machine, &self.weights)
-            .and_then(|version| judged(self.text, self.start, version))
-    }
-
     /// The best of the registers of one line.
     fn best(
         &self,
+        way: Way,
         candidates: &[Candidate],
         settings: Settings,
-    ) -> Option<(f64, Candidate, Result<Version, Refusal>)> {
-        let mut best: Option<(f64, Candidate, Result<Version, Refusal>)> = None;
+    ) -> Option<(f64, Candidate, Result<Made, Refusal>)> {
+        let mut best: Option<(f64, Candidate, Result<Made, Refusal>)> = None;
         for candidate in candidates.iter().take(MOST_TRIED) {
-            let tried = self.attempt(candidate, settings);
+            let tried = self.attempt(way, candidate, settings);
             let rank = match &tried {
-                Ok(version) => ranked::worth(version.model, self.share(candidate)).unwrap_or(-1e9),
+                Ok(made) => ranked::worth(made.model, self.share(candidate)).unwrap_or(-1e9),
                 Err(_) => f64::NEG_INFINITY,
             };
             if best.as_ref().is_none_or(|(so_far, ..)| rank > *so_far) {
@@ -181,14 +142,14 @@ impl Trying<'_> {
         let mut found: Vec<(f64, Action)> = Vec::new();
         for (_, candidate) in known.into_iter().take(versions::MOST_TRIED) {
             let mut id = APPLY;
-            let mut tried = self.attempt(&candidate, allowed);
+            let mut tried = self.attempt(Way::Copy, &candidate, allowed);
             if tried == Err(Refusal::Ieee) {
                 id = FAST;
                 let permitted = Settings {
                     absorb: true,
                     ..allowed
                 };
-                tried = self.attempt(&candidate, permitted);
+                tried = self.attempt(Way::Copy, &candidate, permitted);
             }
             let Ok(version) = &tried else { continue };
             let Some(rank) = ranked::worth(version.model, self.share(&candidate)) else {
@@ -204,14 +165,14 @@ impl Trying<'_> {
 
     /// The best set of versions of the function that do not touch each other, if a profile counts zeros.
     fn set(&self, allowed: Settings) -> Option<Action> {
-        let probabilities = versions::probabilities(self.db, self.item, self.function)?;
+        let probabilities = versions::probabilities(self.db, self.item, self.function())?;
         let candidates = self.document.candidates();
         let zeros = match allowed.absorb {
             true => Zeros::Absorb,
             false => Zeros::Ieee,
         };
         let wanted = version_set::wanted(
-            self.function,
+            self.function(),
             &probabilities,
             &self.weights,
             self.machine,
@@ -221,7 +182,7 @@ impl Trying<'_> {
             (it.members.to_vec(), self.share(it))
         });
         let mut set = version_set::Set::default();
-        let mut chosen: Vec<Version> = Vec::new();
+        let mut chosen: Vec<Made> = Vec::new();
         for candidate in order.into_iter().take(versions::MOST_TRIED) {
             if set.is_full() {
                 break;
@@ -230,7 +191,7 @@ impl Trying<'_> {
                 number: chosen.iter().map(|it| it.number + 1).max().unwrap_or(1),
                 ..allowed
             };
-            let Ok(version) = self.attempt(&candidate, settings) else {
+            let Ok(version) = self.attempt(Way::Copy, &candidate, settings) else {
                 continue;
             };
             let [(from, _), (to, _)] = version.insertions.as_slice() else {
@@ -251,7 +212,7 @@ impl Trying<'_> {
         let mut after = self.text.to_owned();
         let mut edits = Vec::new();
         for version in chosen {
-            let version = judged(&after, self.start, version).ok()?;
+            let version = version.judged(&after, self.start).ok()?;
             for (offset, text) in version.insertions.into_iter().rev() {
                 let at = self.start + offset;
                 after.insert_str(at as usize, &text);
@@ -267,23 +228,33 @@ impl Trying<'_> {
         candidate
             .members
             .iter()
-            .all(|&member| match self.function.values[member].def {
-                ValueDef::Result(inst, _) => originator(self.function, inst).is_some(),
+            .all(|&member| match self.function().values[member].def {
+                ValueDef::Result(inst, _) => originator(self.function(), inst).is_some(),
                 _ => false,
             })
     }
 
-    fn action(&self, id: &str, candidate: &Candidate, tried: Result<Version, Refusal>) -> Action {
+    fn action(&self, id: &str, candidate: &Candidate, tried: Result<Made, Refusal>) -> Action {
         let name = candidate.names.join(", ");
         let mut out = Action::rewrite(id, String::new());
-        out.title = format!("Version on zero of `{name}`");
-        if id == FAST {
+        let loads = match &tried {
+            Ok(made) if made.way == Way::Guards => made.statements.1,
+            _ => 0,
+        };
+        out.title = match id {
+            SKIP | SKIP_FAST => skipping(&name, loads),
+            _ => format!("Version on zero of `{name}`"),
+        };
+        if id == FAST || id == SKIP_FAST {
             out.title.push_str(", taking 0 * x for 0");
         }
-        let version = match tried {
-            Ok(version) => version,
+        let made = match tried {
+            Ok(made) => made,
             Err(refusal) => {
-                out.quiet = matches!(refusal, Refusal::NothingSaved(_) | Refusal::NoRegister);
+                // Where nothing may be left out for a copy either, that says why.
+                let twice = id == SKIP && refusal == Refusal::Ieee;
+                out.quiet =
+                    twice || matches!(refusal, Refusal::NothingSaved(_) | Refusal::NoRegister);
                 out.effect = refusal.to_string();
                 out.what = Doing::Refused {
                     reason: out.effect.clone(),
@@ -291,26 +262,29 @@ impl Trying<'_> {
                 return out;
             }
         };
-        out.effect = format!(
-            "copies {} statements, of which {} run where `{name}` is zero in all lanes of a warp",
-            version.statements, version.fast_statements
-        );
+        out.effect = match made.way {
+            Way::Copy => format!(
+                "copies {} statements, of which {} run where `{name}` is zero in all lanes of a warp",
+                made.statements.0, made.statements.1
+            ),
+            Way::Guards => format!(
+                "guards {} where `{name}` is zero, without a vote or a branch; the loads wait for the test, and each lane spares the sectors that it alone reads",
+                match made.statements.0 {
+                    1 => "1 statement".to_owned(),
+                    count => format!("{count} statements"),
+                },
+            ),
+        };
         let probability = self.share(candidate);
-        if !priced(
-            &mut out,
-            Some(version.model),
-            probability,
-            self.machine,
-            true,
-        ) {
+        if !priced(&mut out, Some(made.model), probability, self.machine, true) {
             return out;
         }
-        if id == FAST {
+        if id == FAST || id == SKIP_FAST {
             out.effect.push_str(
                 "; where an operand that is left out is infinite or NaN the result is another",
             );
         }
-        let edits = version
+        let edits = made
             .insertions
             .into_iter()
             .map(|(offset, text)| (Span::at(self.start + offset), text));
@@ -341,20 +315,4 @@ fn at_line(document: &Document<'_>, offset: u32) -> Vec<Candidate> {
         .cloned()
         .collect();
     if named.is_empty() { here } else { named }
-}
-
-/// The version, if the checker finds nothing against it.
-fn judged(text: &str, start: u32, version: Version) -> Result<Version, Refusal> {
-    let mut after = text.to_owned();
-    for (offset, new) in version.insertions.iter().rev() {
-        let at = (start + offset) as usize;
-        if !after.is_char_boundary(at) {
-            return Err(Rejection::OutOfRange.into());
-        }
-        after.insert_str(at, new);
-    }
-    let inside = start + version.insertions.first().map_or(0, |it| it.0 + 4);
-    let removal = remove(&after, inside).ok_or(Rejection::NotRemovable)?;
-    check::check(text, &after, &removal).map_err(Rejection::Rule)?;
-    Ok(version)
 }

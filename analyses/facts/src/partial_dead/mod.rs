@@ -21,6 +21,7 @@
 //! availability (C5), a join without anything that sinks into it is not delayed to (C6), critical edges are split (C9).
 
 mod choose;
+mod joined;
 mod paths;
 mod problem;
 mod sinking;
@@ -29,6 +30,7 @@ mod tests;
 mod walk;
 
 pub use choose::{Choice, choose};
+pub use joined::joined;
 pub use paths::{Bits, JoinGain, PathSets, Sets};
 pub use problem::{NodeKind, Problem, ProblemError};
 pub use sinking::Sinking;

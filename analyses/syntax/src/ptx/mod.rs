@@ -26,8 +26,8 @@ use smol_str::SmolStr;
 
 /// Module-level items of a file that are looked at.
 pub const MAX_ITEMS: usize = 20_000;
-/// Bytes of one item, about 70,000 instructions. A tree takes some 100 bytes for each byte of text at the worst.
-pub const MAX_ITEM_BYTES: usize = 2 << 20;
+/// Bytes of one item, about 140,000 instructions. A tree takes some 100 bytes for each byte of text at the worst.
+pub const MAX_ITEM_BYTES: usize = 4 << 20;
 
 /// One module-level item; spans count from its start.
 #[derive(Clone, PartialEq, Debug)]

@@ -72,6 +72,127 @@ pub fn check(before: &str, after: &str, removal: &Removal) -> Result<(), Violati
     stands_for(copy, &words(region), &format!("_z{number}"))
 }
 
+/// Bytes of a statement that is guarded, with its comments, at most.
+const LONGEST: usize = 4096;
+
+/// `after` holds the guards that `removal` would take back. The rules:
+/// 1. without the insertions the text is what it was, and does not name the predicate;
+/// 2. the predicate is set where one of the named registers is not zero, and nowhere else;
+/// 3. what is guarded is a load, a statement that reads its own result, or one whose result is moved to it where it is
+///    skipped: a literal, one of its operands, or a sum of that and zero.
+///
+/// # Errors
+/// The first rule that does not hold.
+pub fn guards(before: &str, after: &str, removal: &Removal) -> Result<(), Violation> {
+    let Some((first, others)) = removal.cuts.split_first() else {
+        return Err(Violation::NotThere);
+    };
+    let slice = |from: u32, to: u32| after.get(from as usize..to as usize);
+    let mut kept = String::with_capacity(before.len());
+    let mut from = 0;
+    for cut in &removal.cuts {
+        kept.push_str(slice(from, cut.start).ok_or(Violation::NotThere)?);
+        from = cut.end;
+    }
+    kept.push_str(slice(from, after.len() as u32).ok_or(Violation::NotThere)?);
+    if kept != before {
+        return Err(Violation::Outside);
+    }
+    let head = slice(first.start, first.end).ok_or(Violation::NotThere)?;
+    let predicate = nonzero(head, &removal.name)?;
+    for cut in others {
+        let inserted = slice(cut.start, cut.end).ok_or(Violation::NotThere)?;
+        let rest = slice(cut.end, after.len() as u32).ok_or(Violation::NotThere)?;
+        let mut near = rest.len().min(LONGEST);
+        while !rest.is_char_boundary(near) {
+            near -= 1;
+        }
+        let statement = words(&rest[..near]);
+        let original = statement.first().ok_or(Violation::NotThere)?;
+        let stranger = || Violation::Stranger(original.join(" "));
+        let mut inserted = words(inserted);
+        let guard: Item = vec!["@".into(), predicate.clone()];
+        if inserted.pop() != Some(guard) || original.contains(&predicate) {
+            return Err(stranger());
+        }
+        let opcode = original.first().map_or("", String::as_str);
+        if inserted.is_empty() {
+            let own = results(original).first().copied();
+            let sums = own.is_some_and(|own| original.iter().skip(2).any(|word| word == own));
+            let loads = opcode.starts_with("ld.") || opcode.starts_with("ldu.");
+            if !(loads || sums && !has_effect(original)) {
+                return Err(stranger());
+            }
+        }
+        for item in &inserted {
+            let moved = match item.as_slice() {
+                [at, not, name, rest @ ..] if at == "@" && not == "!" && *name == predicate => {
+                    literal_for(rest, original) || moved(rest, original)
+                }
+                _ => false,
+            };
+            if !moved || has_effect(original) {
+                return Err(stranger());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text in front of guards; returns their predicate.
+fn nonzero(text: &str, names: &str) -> Result<String, Violation> {
+    let items = words(text);
+    let mut registers = names.split(", ");
+    let mut predicate = None;
+    let mut tested = false;
+    for item in &items {
+        let wrong = || Violation::Test(names.to_owned(), item.join(" "));
+        let parts: Vec<&str> = item
+            .iter()
+            .map(String::as_str)
+            .filter(|it| *it != ",")
+            .collect();
+        let of = |to: &str| predicate.as_deref() == Some(to);
+        let register = match parts.as_slice() {
+            [".reg", ".pred", name] if predicate.is_none() => {
+                predicate = Some((*name).to_owned());
+                continue;
+            }
+            ["mov.pred", to, register] if of(to) && !tested => register,
+            ["or.pred", to, so_far, register] if of(to) && of(so_far) && tested => register,
+            [
+                setp,
+                to,
+                register,
+                "0" | "0f00000000" | "0d0000000000000000",
+                rest @ ..,
+            ] if of(to) => {
+                let kinds = ["ne.b16", "ne.b32", "ne.b64", "neu.f32", "neu.f64"];
+                let alone = |kind: &&str| *setp == format!("setp.{kind}");
+                let or = |kind: &&str| *setp == format!("setp.{}", kind.replacen('.', ".or.", 1));
+                let fits = match rest {
+                    [] => !tested && kinds.iter().any(alone),
+                    [so_far] => tested && of(so_far) && kinds.iter().any(or),
+                    _ => false,
+                };
+                if !fits {
+                    return Err(wrong());
+                }
+                register
+            }
+            _ => return Err(wrong()),
+        };
+        if registers.next() != Some(*register) {
+            return Err(wrong());
+        }
+        tested = true;
+    }
+    match (predicate, registers.next()) {
+        (Some(predicate), None) if tested => Ok(predicate),
+        _ => Err(Violation::Test(names.to_owned(), text.trim().to_owned())),
+    }
+}
+
 /// The words of a statement.
 type Item = Vec<String>;
 

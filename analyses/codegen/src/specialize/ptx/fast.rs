@@ -4,8 +4,9 @@
 //! A statement goes when it cannot be reached, or has no effect and nothing that is read later is written by it.
 //! Linear in the region but for the liveness of its registers.
 
+use super::guard::is_load;
 use super::live::{Node, Numbers, live_in, live_out, numbered};
-use super::region::{closed, limit, untrusted};
+use super::region::{closed, limit, uncopied, untrusted};
 use super::{Candidate, Context, Document, Refusal, Settings, counts, touches};
 use crate::mir::Virtual;
 use crate::specialize::Zeros;
@@ -13,6 +14,7 @@ use crate::specialize::accept::Model;
 use crate::specialize::fold::{Folded, Known, fold};
 use crate::target::ptx::machine::body::{Next, Register};
 use ir::{Block, Inst, Value};
+use isa::ptx::Opcode;
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use std::fmt::Write;
@@ -50,16 +52,24 @@ pub(super) enum Action {
 }
 
 pub(super) struct Fast<'a> {
-    document: &'a Document<'a>,
+    pub(super) document: &'a Document<'a>,
     /// The first statement of the region, and the one behind it.
-    start: u32,
+    pub(super) start: u32,
     pub(super) end: u32,
+    /// The treatment of each statement without regard to unread results, and with it.
+    decided: Vec<Action>,
     actions: Vec<Action>,
+    /// Statements of a region in place whose results nothing reads, whatever is zero.
+    pub(super) unread: Vec<bool>,
+    /// Statements of a region in place that are executed although nothing reads their results: loads, which need an address.
+    rooted: FxHashSet<u32>,
+    /// What is known where the registers are zero.
+    pub(super) folded: Folded,
     /// The region can run past its end, so that both paths meet there.
     pub(super) falls: bool,
-    weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
     /// Blocks that the zero keeps from being reached, in the original, too.
-    skipped: FxHashSet<Block>,
+    pub(super) skipped: FxHashSet<Block>,
 }
 
 impl<'a> Fast<'a> {
@@ -71,7 +81,8 @@ impl<'a> Fast<'a> {
     ) -> Result<Self, Refusal> {
         let start = candidate.statement + 1;
         let (folded, skipped) = folded(document, cx, candidate)?;
-        let (limit, why) = limit(document, start, settings);
+        let stops = |i: &Instruction, ours: bool| uncopied(i, settings.whole_warps || ours);
+        let (limit, why) = limit(document, start, &stops);
         let nothing = || {
             why.clone()
                 .unwrap_or(Refusal::NothingSaved(candidate.names.join(", ")))
@@ -80,18 +91,21 @@ impl<'a> Fast<'a> {
         if limit <= start {
             return Err(nothing());
         }
+        let all = (start..limit).map(|at| decide(document, cx, &folded, at));
+        let decided: Vec<Action> = all.collect();
         let mut fast = Fast {
             document,
             start,
             end: limit,
-            actions: (start..limit)
-                .map(|at| decide(document, cx, &folded, at))
-                .collect(),
+            actions: decided.clone(),
+            decided,
+            unread: Vec::new(),
+            rooted: FxHashSet::default(),
+            folded,
             falls: true,
             weights: weights(document, cx, start, limit),
             skipped,
         };
-        let decided = fast.actions.clone();
         fast.prune()?;
         // The last change, and what is open there.
         let Some(last) = fast
@@ -103,7 +117,7 @@ impl<'a> Fast<'a> {
         };
         let end = closed(document, start, start + last as u32 + 1, limit);
         fast.end = end;
-        fast.actions = decided[..(end - start) as usize].to_vec();
+        fast.actions = fast.decided[..(end - start) as usize].to_vec();
         fast.prune()?;
         let saved = (start..end).any(|at| {
             let i = instruction(document, at);
@@ -112,8 +126,60 @@ impl<'a> Fast<'a> {
         if saved { Ok(fast) } else { Err(nothing()) }
     }
 
-    fn action(&self, at: u32) -> &Action {
+    /// The region with its branches as they are and with all statements that have a guard, up to the end that `until` gives.
+    pub(super) fn in_place(
+        document: &'a Document<'a>,
+        cx: &Context<'_>,
+        candidate: &Candidate,
+        start: u32,
+        until: impl FnOnce(&Folded) -> u32,
+    ) -> Result<Self, Refusal> {
+        let (folded, skipped) = folded(document, cx, candidate)?;
+        let end = until(&folded).max(start);
+        let fixed = |at: u32| {
+            let guarded = instruction(document, at).is_none_or(|i| i.guard.is_some());
+            guarded || !document.body.lines[at as usize].removable
+        };
+        let all = (start..end).map(|at| match fixed(at) {
+            true => Action::Keep,
+            false => decide(document, cx, &folded, at),
+        });
+        let decided: Vec<Action> = all.collect();
+        let mut fast = Fast {
+            document,
+            start,
+            end,
+            actions: vec![Action::Keep; decided.len()],
+            decided,
+            unread: Vec::new(),
+            rooted: FxHashSet::default(),
+            folded,
+            falls: true,
+            weights: weights(document, cx, start, end),
+            skipped,
+        };
+        fast.prune()?;
+        let gone = fast.actions.iter().map(|action| *action == Action::Gone);
+        fast.unread = gone.collect();
+        fast.rooted = (start..end)
+            .filter(|&at| {
+                let i = instruction(document, at);
+                let opcode = i.and_then(|i| Opcode::find(&i.opcode.text));
+                let unread = fast.unread[(at - start) as usize];
+                opcode.is_some_and(Opcode::loads) && (unread || !is_load(i))
+            })
+            .collect();
+        fast.actions.clone_from(&fast.decided);
+        fast.prune()?;
+        Ok(fast)
+    }
+
+    pub(super) fn action(&self, at: u32) -> &Action {
         &self.actions[(at - self.start) as usize]
+    }
+
+    pub(super) fn decided(&self, at: u32) -> &Action {
+        &self.decided[(at - self.start) as usize]
     }
 
     /// Leaves out statements that are not reached and those whose results nothing reads.
@@ -156,7 +222,7 @@ impl<'a> Fast<'a> {
                     node.reads = map(&line.reads);
                     node.writes = map(&line.writes);
                     node.kills = line.kills || (*keep == Action::Unguarded && line.removable);
-                    node.removable = line.removable;
+                    node.removable = line.removable && !self.rooted.contains(&at);
                     match &line.next {
                         Next::Falls if *keep == Action::Unguarded && ends(self.document, at) => {
                             falls = false;
@@ -380,7 +446,7 @@ impl<'a> Fast<'a> {
 
 impl Document<'_> {
     /// The register that a name of a statement means.
-    fn register(&self, at: u32, name: &Name) -> Option<Register> {
+    pub(super) fn register(&self, at: u32, name: &Name) -> Option<Register> {
         let places = &self.body.lines.get(at as usize)?.places;
         let place = places.iter().find(|(place, _)| *place == name.span.start)?;
         Some(place.1)
@@ -624,7 +690,7 @@ fn mov_kind(ty: &str) -> Option<&'static str> {
     })
 }
 
-fn literal(name: &str, ty: &str, bits: u64) -> String {
+pub(super) fn literal(name: &str, ty: &str, bits: u64) -> String {
     let mut out = String::new();
     let _ = match mov_kind(ty) {
         Some("pred") => write!(

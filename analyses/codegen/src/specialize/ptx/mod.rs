@@ -23,11 +23,17 @@
 
 pub mod check;
 mod fast;
+mod guard;
 mod live;
 mod region;
 mod remove;
+mod sink;
+mod sink_check;
 
+pub use guard::{Guards, unguard};
 pub use remove::{Removal, remove};
+pub use sink::{Stay, Sunk};
+pub use sink_check::Violation as SinkViolation;
 
 use super::accept::Model;
 use super::{Context, Costs, Zeros};
@@ -287,9 +293,23 @@ impl<'a> Document<'a> {
         if (major, minor) < (6, 2) && !settings.uniform {
             return Err(Refusal::Older(major, minor));
         }
+        self.permitted(candidate, settings, costs, weights, |cx, settings| {
+            self.attempt(cx, candidate, settings)
+        })
+    }
+
+    /// Tries something, and tells where it would save something if zero times anything were zero.
+    fn permitted<R>(
+        &self,
+        candidate: &Candidate,
+        settings: Settings,
+        costs: &dyn Costs,
+        weights: &EntityVec<Block, f64>,
+        attempt: impl Fn(&Context<'_>, Settings) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
         let zeros = |absorb| if absorb { Zeros::Absorb } else { Zeros::Ieee };
         let cx = Context::new(self.function, costs, weights, zeros(settings.absorb));
-        let first = self.attempt(&cx, candidate, settings);
+        let first = attempt(&cx, settings);
         let floats = candidate
             .members
             .iter()
@@ -300,7 +320,7 @@ impl<'a> Document<'a> {
                 absorb: true,
                 ..settings
             };
-            if self.attempt(&cx, candidate, permitted).is_ok() {
+            if attempt(&cx, permitted).is_ok() {
                 return Err(Refusal::Ieee);
             }
         }
@@ -317,11 +337,7 @@ impl<'a> Document<'a> {
         let name = candidate.names.join(", ");
         let fast = Fast::new(self, cx, candidate, settings)?;
         let number = self.number(settings.number.max(1));
-        let newline = if self.text.contains("\r\n") {
-            "\r\n"
-        } else {
-            "\n"
-        };
+        let newline = self.newline();
         let write = Writing {
             document: self,
             candidate,
@@ -330,11 +346,12 @@ impl<'a> Document<'a> {
             name: &name,
             newline,
         };
-        let (check, copy) = (write.check(), write.copy(&fast));
         let at = |statement: u32| {
             let end = self.statement(statement).map_or(0, |it| it.span.end);
             line_end(self.text, end)
         };
+        let check = write.check(at(candidate.statement));
+        let copy = write.copy(&fast, at(fast.end - 1));
         Ok(Version {
             number,
             insertions: vec![(at(candidate.statement), check), (at(fast.end - 1), copy)],
@@ -371,6 +388,13 @@ impl<'a> Document<'a> {
             }
         }
         Ok(())
+    }
+
+    fn newline(&self) -> &'static str {
+        match self.text.contains("\r\n") {
+            true => "\r\n",
+            false => "\n",
+        }
     }
 
     /// The least number from `from` on that no label of a version has.
@@ -427,6 +451,19 @@ fn line_end(text: &str, offset: u32) -> u32 {
     }
 }
 
+/// A comment at the end of what is inserted at an offset, before which the rest of the line may not disappear.
+fn closing(text: &str, offset: u32, words: &str) -> String {
+    let rest = text.get(offset as usize..).unwrap_or("");
+    match rest
+        .lines()
+        .next()
+        .is_none_or(|line| line.trim().is_empty())
+    {
+        true => format!("// {words}"),
+        false => format!("/* {words} */"),
+    }
+}
+
 struct Writing<'a> {
     document: &'a Document<'a>,
     candidate: &'a Candidate,
@@ -437,7 +474,7 @@ struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    fn check(&self) -> String {
+    fn check(&self, at: u32) -> String {
         let Writing {
             number,
             name,
@@ -490,14 +527,15 @@ impl Writing<'_> {
             lines.push(format!("\tvote.sync.all.pred \t%lsa, %lsz, {mask};"));
             lines.push(format!("\t@%lsa bra.uni \t{ZERO}{number};"));
         }
-        lines.push(format!("\t}} // lockstep: otherwise ({number})"));
+        let words = format!("lockstep: otherwise ({number})");
+        lines.push(format!("\t}} {}", closing(self.document.text, at, &words)));
         lines.iter().fold(String::new(), |mut out, line| {
             let _ = write!(out, "{newline}{line}");
             out
         })
     }
 
-    fn copy(&self, fast: &Fast<'_>) -> String {
+    fn copy(&self, fast: &Fast<'_>, at: u32) -> String {
         let Writing {
             number,
             name,
@@ -515,7 +553,9 @@ impl Writing<'_> {
         if fast.falls {
             let _ = write!(out, "{newline}{JOIN}{number}:");
         }
-        let _ = write!(out, "{newline}\t// lockstep: end of version ({number})");
+        let words = format!("lockstep: end of version ({number})");
+        let words = closing(self.document.text, at, &words);
+        let _ = write!(out, "{newline}\t{words}");
         out
     }
 }

@@ -4,17 +4,19 @@
 //! region.
 
 use super::fast::instruction;
-use super::{Document, Refusal, Settings};
+use super::{Document, Refusal};
 use crate::specialize::fold::Folded;
 use crate::target::ptx::machine::body::Next;
 use ir::Type;
 use syntax::ptx::{Instruction, Name, Operand, Statement, StatementKind};
 
 /// The farthest end of a region, and the reason why the statement there can't be copied.
+///
+/// `stops` tells why an instruction must not stand in the region; its second argument is true in the check of a version.
 pub(super) fn limit(
     document: &Document<'_>,
     start: u32,
-    settings: Settings,
+    stops: &dyn Fn(&Instruction, bool) -> Option<Refusal>,
 ) -> (u32, Option<Refusal>) {
     let own = document.tree.statements();
     let lines = &document.body.lines;
@@ -53,7 +55,7 @@ pub(super) fn limit(
                 Some(Some(Refusal::Uncopied("a table".into())))
             }
             StatementKind::Invalid(_) => Some(Some(Refusal::Uncopied("what is no PTX".into()))),
-            StatementKind::Instruction(i) => uncopied(i, settings.whole_warps || ours).map(Some),
+            StatementKind::Instruction(i) => stops(i, ours).map(Some),
             _ => None,
         };
         if let Some(reason) = stop {
@@ -125,19 +127,32 @@ pub(super) fn closed(document: &Document<'_>, start: u32, end: u32, limit: u32) 
         .unwrap_or(limit)
 }
 
+/// Returns whether an instruction reads registers of other lanes, or which lanes there are.
+pub(super) fn exchanges(i: &Instruction) -> bool {
+    match i.opcode.text.as_str() {
+        "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => true,
+        "bar" | "barrier" => i.has("red"),
+        opcode => of_warps(opcode),
+    }
+}
+
+/// Returns whether an instruction is one of a warp as a whole.
+fn of_warps(opcode: &str) -> bool {
+    matches!(
+        opcode,
+        "mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix" | "wgmma" | "tcgen05"
+    )
+}
+
 /// Returns the reason why a statement must not stand on two paths.
-fn uncopied(i: &Instruction, together: bool) -> Option<Refusal> {
+pub(super) fn uncopied(i: &Instruction, together: bool) -> Option<Refusal> {
     let opcode = i.opcode.text.as_str();
     let other = || Some(Refusal::Uncopied(i.opcode.text.clone()));
     match opcode {
         "bar" | "barrier" if i.has("warp") => (!together).then_some(Refusal::CrossLane),
         "bar" | "barrier" | "mbarrier" => Some(Refusal::Barrier),
-        "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" => {
-            (!together).then_some(Refusal::CrossLane)
-        }
-        "mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix" | "wgmma" | "tcgen05" => {
-            Some(Refusal::CrossLane)
-        }
+        opcode if of_warps(opcode) => Some(Refusal::CrossLane),
+        _ if exchanges(i) => (!together).then_some(Refusal::CrossLane),
         "brx" | "alloca" | "stacksave" | "stackrestore" | "setmaxnreg" | "griddepcontrol" => {
             other()
         }

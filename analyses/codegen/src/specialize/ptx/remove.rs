@@ -46,18 +46,20 @@ fn cut(text: &str, from: usize, until: &str) -> Option<Span> {
     let start = text.get(..from)?.rfind('\n')?;
     let start = start - usize::from(text.get(..start)?.ends_with('\r'));
     let end = from + text.get(from..)?.find(until)? + until.len();
-    Some(Span::new(start as u32, end as u32))
+    Some(Span::new(start as u32, closed(text, end) as u32))
+}
+
+/// The end of a comment that was inserted, behind its words.
+pub(super) fn closed(text: &str, end: usize) -> usize {
+    let rest = text.get(end..).unwrap_or("");
+    end + if rest.starts_with(" */") { 3 } else { 0 }
 }
 
 fn at_mark(text: &str, at: usize, name: &str, number: &str) -> Option<Removal> {
-    let first = cut(text, at, &format!("// lockstep: otherwise ({number})"))?;
+    let first = cut(text, at, &format!("lockstep: otherwise ({number})"))?;
     let second = format!("// lockstep: where {name} is zero ({number})");
     let from = first.end as usize + text.get(first.end as usize..)?.find(&second)?;
-    let last = cut(
-        text,
-        from,
-        &format!("// lockstep: end of version ({number})"),
-    )?;
+    let last = cut(text, from, &format!("lockstep: end of version ({number})"))?;
     Some(Removal {
         name: name.to_owned(),
         cuts: vec![first, last],

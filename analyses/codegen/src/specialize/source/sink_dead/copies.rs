@@ -3,7 +3,7 @@
 use super::super::graph::place::Place;
 use super::super::graph::{Graph, Role};
 use super::Copy;
-use facts::partial_dead::Sinking;
+use facts::partial_dead::{Sinking, joined};
 
 /// The copies with their places in the text. `None`: one of them can't be written.
 pub(super) fn copies(graph: &Graph, sinking: &Sinking, statement: usize) -> Option<Vec<Copy>> {
@@ -34,7 +34,10 @@ pub(super) fn copies(graph: &Graph, sinking: &Sinking, statement: usize) -> Opti
         false
     };
     let mut out = Vec::new();
-    for (node, entry) in joined(graph, sinking, statement) {
+    let heads = (0..nodes).filter(|&node| {
+        matches!(graph.nodes[node].role, Role::If(_)) && graph.nodes[node].entry.is_some()
+    });
+    for (node, entry) in joined(&graph.successors, sinking, statement, heads) {
         let (kept, certain) = match entry {
             true => (sinking.kept.entry[node], sinking.certain.entry[node]),
             false => (sinking.kept.exit[node], sinking.certain.exit[node]),
@@ -64,72 +67,6 @@ pub(super) fn copies(graph: &Graph, sinking: &Sinking, statement: usize) -> Opti
         });
     }
     Some(out)
-}
-
-/// The copies, by node and whether they stand at its entry. One in front of an `if` stands for several behind it where each way
-/// through it comes to one of them, and no other way does.
-fn joined(graph: &Graph, sinking: &Sinking, statement: usize) -> Vec<(usize, bool)> {
-    let nodes = graph.nodes.len();
-    let inserted = |node: usize| {
-        let both = [
-            (sinking.inserted.entry[node], true),
-            (sinking.inserted.exit[node], false),
-        ];
-        both.into_iter()
-            .filter(|(inserted, _)| *inserted)
-            .map(move |(_, entry)| (node, entry))
-    };
-    let mut copies: Vec<(usize, bool)> = (0..nodes).flat_map(inserted).collect();
-    let heads = (0..nodes).rev().filter(|&node| {
-        matches!(graph.nodes[node].role, Role::If(_))
-            && sinking.delayed.entry[node]
-            && sinking.certain.entry[node]
-            && graph.nodes[node].entry.is_some()
-    });
-    for head in heads {
-        // The copies at which the ways from a node end, and whether the statement is read on all of them.
-        let reached = |from: usize, without: Option<usize>| {
-            let mut found = Vec::new();
-            let mut all_read = true;
-            let mut seen = vec![false; nodes];
-            let mut open = vec![from];
-            while let Some(node) = open.pop() {
-                if Some(node) == without || std::mem::replace(&mut seen[node], true) {
-                    continue;
-                }
-                let at_entry = node != from && copies.contains(&(node, true));
-                let at_exit = !at_entry && copies.contains(&(node, false));
-                let (read, certain) = match at_entry {
-                    true => (
-                        sinking.kept.entry[node] || !sinking.inserted.entry[node],
-                        sinking.certain.entry[node],
-                    ),
-                    false => (sinking.kept.exit[node], sinking.certain.exit[node]),
-                };
-                if at_entry || at_exit {
-                    all_read &= read && certain;
-                    found.push((node, at_entry));
-                } else {
-                    all_read &= !graph.successors[node].is_empty();
-                    open.extend(&graph.successors[node]);
-                }
-            }
-            found.sort_unstable();
-            (found, all_read)
-        };
-        let (behind, all_read) = reached(head, None);
-        if behind.len() < 2 || !all_read {
-            continue;
-        }
-        let (others, _) = reached(statement, Some(head));
-        if others.iter().any(|copy| behind.contains(copy)) {
-            continue;
-        }
-        copies.retain(|copy| !behind.contains(copy));
-        copies.push((head, true));
-    }
-    copies.sort_unstable();
-    copies
 }
 
 /// The node at whose entry a copy stands: as early as the ways to it allow that do not divide or meet. `None`: right behind the

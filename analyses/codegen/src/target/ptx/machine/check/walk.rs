@@ -234,6 +234,7 @@ impl<'a, 't> Walk<'a, 't> {
         let writes_guard = own
             .guard
             .is_some_and(|guard| own.writes().any(|written| written == guard.0));
+        let own_writes: Vec<Register> = own.writes().collect();
         let kept: Vec<bool> = line
             .places
             .iter()
@@ -243,6 +244,19 @@ impl<'a, 't> Walk<'a, 't> {
                 let held = contents.under(&Storage::Register(place.0), opposite);
                 held.contains(&self.value(original.0))
             })
+            .collect();
+        // A place that held the old value under some condition holds the new one under it: both change together.
+        let conditions = |place: &(Register, Role), original: &(Register, Role)| {
+            let value = self.value(original.0);
+            let own = contents.of(&Storage::Register(place.0)).iter();
+            let same = own.filter(|held| held.value == value);
+            let under = same.filter_map(|held| held.under);
+            let stays = |under: &Condition| own_writes.iter().all(|&it| it != under.0);
+            under.filter(stays).collect::<Vec<_>>()
+        };
+        let places = line.places.iter().zip(&own.places);
+        let conditions: Vec<Vec<Condition>> = places
+            .map(|(place, original)| conditions(place, original))
             .collect();
         for original in own.writes() {
             let bits = self.before.bits(original);
@@ -258,7 +272,8 @@ impl<'a, 't> Walk<'a, 't> {
                 contents.write(&known, pure.cloned().collect(), own.guard);
             }
         }
-        for ((place, original), kept) in line.places.iter().zip(&own.places).zip(kept) {
+        let places = line.places.iter().zip(&own.places).zip(kept);
+        for (((place, original), kept), conditions) in places.zip(conditions) {
             if place.1 == Role::Read {
                 continue;
             }
@@ -278,11 +293,15 @@ impl<'a, 't> Walk<'a, 't> {
             let mut new = also.clone();
             new.push(self.value(original));
             contents.write(&storage, new, own.guard);
-            if own.guard.is_none() {
-                let mut all = contents.of(&storage).to_vec();
-                all.append(&mut copied);
-                contents.put(&storage, all);
+            let mut all = contents.of(&storage).to_vec();
+            match own.guard {
+                None => all.append(&mut copied),
+                Some(_) => all.extend(conditions.into_iter().map(|under| Held {
+                    value: self.value(original),
+                    under: Some(under),
+                })),
             }
+            contents.put(&storage, all);
         }
     }
 

@@ -1,0 +1,177 @@
+//! Rewritings of PTX documents by a zero that are tried: written, and judged by the checker.
+
+use super::{parts, versions};
+use crate::db::{self, Db, File, Item};
+use crate::program;
+use codegen::specialize::accept::Model;
+use codegen::specialize::frequency::frequency;
+use codegen::specialize::ptx::{
+    Candidate, Document, Refusal, Rejection, Settings, check, remove, unguard,
+};
+use facts::cost::Machine;
+use ir::{Block, EntityVec, Function};
+use syntax::ptx::PtxItemKind;
+
+/// The ways to be rid of what a zero makes useless.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// A copy for the warps where all lanes hold zero.
+    Copy,
+    /// Guards in place, by which each lane chooses for itself.
+    Guards,
+}
+
+/// A text that passed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Made {
+    pub way: Way,
+    pub name: String,
+    /// The number of its labels or of its predicate.
+    pub number: u32,
+    /// The insertions by item-relative offset, ascending.
+    pub insertions: Vec<(u32, String)>,
+    /// The probability is left at 0.
+    pub model: Model,
+    /// Statements of the region, and of its copy; guarded statements, and the loads among them.
+    pub statements: (usize, usize),
+}
+
+/// A function in whose text rewritings are tried.
+#[allow(missing_debug_implementations)]
+pub struct Trying<'a> {
+    pub db: &'a dyn Db,
+    pub item: Item<'a>,
+    /// The text of the whole file.
+    pub text: &'a str,
+    /// The offset at which the item begins in it.
+    pub start: u32,
+    pub document: Document<'a>,
+    pub machine: &'a Machine,
+    pub weights: EntityVec<Block, f64>,
+}
+
+impl<'a> Trying<'a> {
+    /// `None` for an item that is no function.
+    #[must_use]
+    pub fn new(db: &'a dyn Db, file: File, item: Item<'a>) -> Option<Self> {
+        let PtxItemKind::Function(tree) = &db::ptx_tree(db, item).kind else {
+            return None;
+        };
+        let function = db::lowered(db, item).first()?.module.functions.first()?;
+        let place = item.place(db);
+        let text = program::text(file.source(db));
+        let own = text.get(place.start as usize..place.end as usize)?;
+        Some(Trying {
+            db,
+            item,
+            text,
+            start: place.start,
+            document: Document::new(own, tree, function, db::ptx_declarations(db, file).version),
+            machine: db::charges(db, program::settings(db, file)),
+            weights: versions::executions(db, item, function)
+                .unwrap_or_else(|| frequency(function)),
+        })
+    }
+
+    /// The permissions of the configuration and the facts.
+    #[must_use]
+    pub fn allowed(&self, file: File) -> Settings {
+        let configured = program::settings(self.db, file).analysis(self.db).fast_math;
+        Settings {
+            absorb: configured.unwrap_or(false),
+            whole_warps: versions::whole_warps(self.db, self.item),
+            ..Settings::default()
+        }
+    }
+
+    #[must_use]
+    pub fn function(&self) -> &'a Function {
+        self.document.function
+    }
+
+    #[must_use]
+    pub fn share(&self, candidate: &Candidate) -> Option<f64> {
+        versions::share(self.db, self.item, self.function(), &candidate.members)
+    }
+
+    /// Writes and judges.
+    ///
+    /// # Errors
+    /// When it would not be right, or saves nothing.
+    pub fn attempt(
+        &self,
+        way: Way,
+        candidate: &Candidate,
+        settings: Settings,
+    ) -> Result<Made, Refusal> {
+        let parts = parts::parts(self.db, self.item);
+        let tested = parts
+            .first()
+            .and_then(|part| versions::facts_of(part, &candidate.members));
+        if let Some(why) = tested.and_then(|tested| tested.never) {
+            let name = candidate.names.join(", ");
+            return Err(Refusal::NeverZero { name, why });
+        }
+        let settings = Settings {
+            uniform: tested.is_some_and(|tested| tested.uniform),
+            ..settings
+        };
+        let (costs, weights) = (self.machine, &self.weights);
+        let made = match way {
+            Way::Copy => {
+                let version = (self.document).version(candidate, settings, costs, weights)?;
+                Made {
+                    way,
+                    name: version.name,
+                    number: version.number,
+                    insertions: version.insertions,
+                    model: version.model,
+                    statements: (version.statements, version.fast_statements),
+                }
+            }
+            Way::Guards => {
+                let guards = (self.document).guards(candidate, settings, costs, weights)?;
+                Made {
+                    way,
+                    name: guards.name,
+                    number: guards.number,
+                    insertions: guards.insertions,
+                    model: guards.model,
+                    statements: (guards.guarded, guards.loads),
+                }
+            }
+        };
+        made.judged(self.text, self.start)
+    }
+}
+
+impl Made {
+    /// Itself, if the checker finds nothing against it in a text where the item begins at `start`.
+    ///
+    /// # Errors
+    /// The first rule that does not hold.
+    pub fn judged(self, text: &str, start: u32) -> Result<Self, Refusal> {
+        let mut after = text.to_owned();
+        for (offset, new) in self.insertions.iter().rev() {
+            let at = (start + offset) as usize;
+            if !after.is_char_boundary(at) {
+                return Err(Rejection::OutOfRange.into());
+            }
+            after.insert_str(at, new);
+        }
+        let inside = start + self.insertions.first().map_or(0, |it| it.0 + 4);
+        let (removal, check) = match self.way {
+            Way::Copy => (remove(&after, inside), check::check as Check),
+            Way::Guards => (unguard(&after, inside), check::guards as Check),
+        };
+        let removal = removal.ok_or(Rejection::NotRemovable)?;
+        check(text, &after, &removal).map_err(Rejection::Rule)?;
+        Ok(self)
+    }
+}
+
+type Check = fn(
+    &str,
+    &str,
+    &codegen::specialize::ptx::Removal,
+) -> Result<(), codegen::specialize::ptx::check::Violation>;
