@@ -138,7 +138,7 @@ impl Writer {
         let _ = write!(self.body, "{space}{brace}{space}");
     }
     fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        self.random.pick(list)
+        list[self.random.below(list.len() as u32) as usize]
     }
     fn kind(&mut self) -> Kind {
         let roll = self.random.below(20) as usize;

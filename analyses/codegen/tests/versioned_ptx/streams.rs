@@ -128,7 +128,7 @@ impl Writer {
     // ----------------------------------------------------------------------------------------------- memory
 
     pub(super) fn types(&mut self, kind: Kind, vector: bool) -> &'static str {
-        self.random.pick(match kind {
+        let list = match kind {
             Half if vector => &["u16", "b16"][..],
             Half => &["u16", "s16", "b16", "u16", "u8", "s8"],
             Word if vector => &["u32", "b32", "s32"],
@@ -139,7 +139,8 @@ impl Writer {
             Wide => &["u64", "s64", "b64", "u64", "u32"],
             Double => &["f64"],
             _ => &["f32"],
-        })
+        };
+        self.pick(list)
     }
     /// A word of the lane's own, which it may store: global, local or shared memory.
     fn own(&mut self, kind: Kind) -> (&'static str, String) {

@@ -200,10 +200,22 @@ impl Fast<'_> {
         let mut count = usize::MAX;
         while count != undefined.len() {
             count = undefined.len();
-            for at in (self.start..self.end).filter(|&at| gone(at) && !idle(at)) {
+            for at in self.start..self.end {
                 let line = &lines[at as usize];
-                if loads.contains(&at) || line.reads.iter().any(|it| undefined.contains(it)) {
-                    undefined.extend(&line.writes);
+                if !loads.contains(&at) && !line.reads.iter().any(|it| undefined.contains(it)) {
+                    continue;
+                }
+                match self.action(at) {
+                    Action::Gone if !idle(at) => undefined.extend(&line.writes),
+                    // Of several results those alone are moved that are read.
+                    Action::Constants(all) => {
+                        let moved = |it: &&Register| {
+                            let name = &document.body.names[**it as usize];
+                            all.iter().any(|(moved, ..)| moved == name)
+                        };
+                        undefined.extend(line.writes.iter().filter(|it| !moved(it)));
+                    }
+                    _ => {}
                 }
             }
         }
