@@ -305,3 +305,32 @@ fn the_server_lives_on() {
     );
     assert_eq!(client.shutdown(), Some(0));
 }
+
+#[test]
+fn a_kernel_beyond_the_limit_is_not_passed_over() {
+    let place = Place::new("beyond");
+    let path = place.0.join("large.ptx");
+    let filler = "// more than enough\n".repeat((4 << 20) / 20 + 1);
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{{\n{filler}\tret;\n}}\n"
+    );
+    std::fs::write(&path, &text).expect("written");
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_lockstep"))
+            .args(arguments)
+            .arg(&path)
+            .output()
+            .expect("the binary starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            said.contains("large.ptx:4:1: this has ")
+                && said.contains("what has more than 4194304 is not looked at"),
+            "{arguments:?}: {said}"
+        );
+        (output.status.code(), output.stdout)
+    };
+    let (code, printed) = run(&["code", "--budget", "16", "--allocator", "linear"]);
+    assert_eq!((code, printed == text.as_bytes()), (Some(1), true));
+    run(&["registers"]);
+    run(&["registers", "--format", "json"]);
+}

@@ -39,6 +39,9 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
     let machine = db::machine(&db, program::settings(&db, file))
         .name
         .to_string();
+    for limit in input::limits(&db, file) {
+        eprintln!("lockstep: {}:{limit}", args.file.display());
+    }
     let mut out = std::io::stdout().lock();
     match args.format {
         DataFormat::Json => {
@@ -60,9 +63,6 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
             let path = args.file.display();
             if rows.is_empty() {
                 writeln!(out, "{path}: no kernel, no shader stage")?;
-                for limit in input::limits(&db, file) {
-                    writeln!(out, "{path}:{limit}")?;
-                }
             }
             for row in &rows {
                 let (line, column) = line_column(text, db::line_index(&db, file), row.head.start);

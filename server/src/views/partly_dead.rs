@@ -65,9 +65,10 @@ fn of_ptx(db: &dyn Db, file: File, offset: u32) -> Option<Action> {
                     sunk.copies
                 ));
             }
-            parts.push(match sunk.executions {
-                Some(_) => "executions are those of warps, by the profile".to_owned(),
-                None => "on no way it is executed more often, and on some not at all; how often each is taken `lockstep profile` tells".to_owned(),
+            parts.push(match (sunk.executions, &profiled) {
+                (Some(_), _) => "executions are those of warps, by the profile".to_owned(),
+                (None, Some(_)) => "on no way it is executed more often, and on some not at all; the profile counts blocks, which do not tell how often the branch is taken in front of which it would stand".to_owned(),
+                (None, None) => "on no way it is executed more often, and on some not at all; how often each is taken `lockstep profile` tells".to_owned(),
             });
             parts.push(format!(
                 "an execution costs a warp about {:.0} cycles (estimate, {})",

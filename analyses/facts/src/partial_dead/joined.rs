@@ -1,4 +1,4 @@
-//! Copies of a statement for each way behind a branch that become a single copy in front of it.
+//! Copies of a statement behind a branch: those that become a single copy in front of it, and those on both of its sides.
 
 use super::Sinking;
 
@@ -76,4 +76,42 @@ pub fn joined(
     }
     copies.sort_unstable();
     copies
+}
+
+/// Lanes that one of `branches` takes apart execute copies on both of its sides.
+#[must_use]
+pub fn apart(
+    successors: &[Vec<usize>],
+    sinking: &Sinking,
+    statement: usize,
+    mut branches: impl Iterator<Item = usize>,
+) -> bool {
+    // The copies to which a way leads from a node, before any other.
+    let reached = |from: usize| {
+        let mut found = Vec::new();
+        let mut seen = vec![false; successors.len()];
+        let mut open = vec![from];
+        while let Some(node) = open.pop() {
+            if std::mem::replace(&mut seen[node], true) || !sinking.delayed.entry[node] {
+                continue;
+            }
+            if sinking.kept.entry[node] {
+                found.push((node, true));
+            } else if sinking.kept.exit[node] {
+                found.push((node, false));
+            } else if !sinking.inserted.entry[node] {
+                open.extend(&successors[node]);
+            }
+        }
+        found.sort_unstable();
+        found
+    };
+    branches.any(|node| {
+        let passed = node != statement && sinking.delayed.exit[node];
+        let sides: Vec<_> = match passed {
+            true => successors[node].iter().map(|&to| reached(to)).collect(),
+            false => Vec::new(),
+        };
+        sides.len() == 2 && !sides[0].is_empty() && !sides[1].is_empty() && sides[0] != sides[1]
+    })
 }

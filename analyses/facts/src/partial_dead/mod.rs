@@ -30,7 +30,7 @@ mod tests;
 mod walk;
 
 pub use choose::{Choice, choose};
-pub use joined::joined;
+pub use joined::{apart, joined};
 pub use paths::{Bits, JoinGain, PathSets, Sets};
 pub use problem::{NodeKind, Problem, ProblemError};
 pub use sinking::Sinking;

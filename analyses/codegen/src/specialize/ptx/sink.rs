@@ -19,7 +19,7 @@ use super::region::exchanges;
 use super::sink_check::{self, Violation};
 use super::{Costs, Document, line_end};
 use crate::target::ptx::machine::body::{Next, Register};
-use facts::partial_dead::{NodeKind, PathSets, Problem, Sinking, joined};
+use facts::partial_dead::{NodeKind, PathSets, Problem, Sinking, apart, joined};
 use fixedbitset::FixedBitSet;
 use ir::{Block, EntityVec};
 use isa::ptx::{Effect, Opcode};
@@ -51,7 +51,7 @@ pub enum Stay {
     ReadOnEachWay(SmolStr),
     #[error("nothing reads `{0}` on any way: an assembler leaves it out")]
     Dead(SmolStr),
-    #[error("{copies} copies of `{name}` would be needed, and no profile says that they pay")]
+    #[error("{copies} copies of `{name}` would be needed, and no profile tells that they pay")]
     ManyCopies { name: SmolStr, copies: usize },
     #[error("moving `{0}` would save none of its executions, by the profile")]
     AlwaysRead(SmolStr),
@@ -167,7 +167,13 @@ impl Document<'_> {
         if !spared || sinking.inserted.exit[own] {
             return Err(Stay::ReadOnEachWay(name));
         }
-        if self.apart(&flow, &sinking, own, parts_lanes) {
+        let parting = nodes.clone().filter(|&node| match flow.places[node] {
+            Place::Statement(branch) if flow.successors[node].len() == 2 => {
+                parts_lanes(self.tree.statements()[branch as usize].span)
+            }
+            _ => false,
+        });
+        if apart(&flow.successors, &sinking, own, parting) {
             return Err(Stay::Apart(name));
         }
         let heads = nodes.filter(|&node| flow.successors[node].len() == 2);
@@ -182,13 +188,13 @@ impl Document<'_> {
         if copies.is_empty() {
             return Err(Stay::Dead(name));
         }
-        if profiled.is_none() && copies.len() > MOST_UNPROFILED {
+        let executions = profiled.and_then(|weights| self.executions(&flow, weights, at, &copies));
+        if executions.is_none() && copies.len() > MOST_UNPROFILED {
             return Err(Stay::ManyCopies {
                 name,
                 copies: copies.len(),
             });
         }
-        let executions = profiled.and_then(|weights| self.executions(&flow, weights, at, &copies));
         if executions.is_some_and(|(before, after)| after > 0.99 * before) {
             return Err(Stay::AlwaysRead(name));
         }
@@ -300,46 +306,6 @@ impl Document<'_> {
             _ => NodeKind::default(),
         });
         kinds.collect()
-    }
-
-    /// Lanes that a branch takes apart execute copies on both of its sides.
-    fn apart(
-        &self,
-        flow: &Flow,
-        sinking: &Sinking,
-        own: usize,
-        parts_lanes: &dyn Fn(Span) -> bool,
-    ) -> bool {
-        let reached = |from: usize| {
-            let mut found = Vec::new();
-            let mut seen = vec![false; flow.places.len()];
-            let mut open = vec![from];
-            while let Some(node) = open.pop() {
-                if std::mem::replace(&mut seen[node], true) || !sinking.delayed.entry[node] {
-                    continue;
-                }
-                if sinking.kept.entry[node] || sinking.kept.exit[node] {
-                    found.push(node);
-                } else if !sinking.inserted.entry[node] {
-                    open.extend(&flow.successors[node]);
-                }
-            }
-            found.sort_unstable();
-            found
-        };
-        flow.places.iter().enumerate().any(|(node, place)| {
-            let &Place::Statement(branch) = place else {
-                return false;
-            };
-            let [left, right] = flow.successors[node][..] else {
-                return false;
-            };
-            let passes = node != own && sinking.delayed.exit[node];
-            passes && parts_lanes(self.tree.statements()[branch as usize].span) && {
-                let (left, right) = (reached(left), reached(right));
-                !left.is_empty() && !right.is_empty() && left != right
-            }
-        })
     }
 
     /// Executions of a statement before and after.

@@ -40,7 +40,9 @@ use super::graph::{self, ENTRY, Graph, Role, follow};
 use super::names::VarId;
 use super::pressure::scene::{Scene, holds};
 use copies::copies;
-use facts::partial_dead::{Choice, PathSets, Prices, Problem, Sinking, Walked, choose, walk};
+use facts::partial_dead::{
+    Choice, PathSets, Prices, Problem, Sinking, Walked, apart, choose, walk,
+};
 use fixedbitset::FixedBitSet;
 
 use operands::{effect, names_the_active, reads, sets_variables};
@@ -238,7 +240,11 @@ pub fn plan(
             (sinking, counts)
         }
     };
-    if apart(&graph, &sinking, statement, terms.parts_lanes) {
+    let parting = (0..graph.nodes.len()).filter(|&node| match graph.nodes[node].role {
+        Role::If(condition) => (terms.parts_lanes)(condition),
+        _ => false,
+    });
+    if apart(&graph.successors, &sinking, statement, parting) {
         return Err(Refusal::Apart(name()));
     }
     let copies = copies(&graph, &sinking, statement).ok_or_else(|| Refusal::NoPlace(name()))?;
@@ -420,45 +426,4 @@ fn fewer(graph: &Graph, sinking: &Sinking) -> Option<Counts> {
         fewer += u64::from(walk(&of, sinking).removed() > 0);
     }
     Some(Counts::Ways { fewer, all })
-}
-
-/// Lanes that a branch takes apart execute copies on both of its sides.
-fn apart(
-    graph: &Graph,
-    sinking: &Sinking,
-    statement: usize,
-    parts_lanes: &dyn Fn(Span) -> bool,
-) -> bool {
-    // The copies to which a way leads from a node, before any other.
-    let reached = |from: usize| {
-        let mut found = Vec::new();
-        let mut seen = vec![false; graph.nodes.len()];
-        let mut open = vec![from];
-        while let Some(node) = open.pop() {
-            if std::mem::replace(&mut seen[node], true) || !sinking.delayed.entry[node] {
-                continue;
-            }
-            if sinking.kept.entry[node] {
-                found.push((node, true));
-            } else if sinking.kept.exit[node] {
-                found.push((node, false));
-            } else if !sinking.inserted.entry[node] {
-                open.extend(&graph.successors[node]);
-            }
-        }
-        found.sort_unstable();
-        found
-    };
-    (0..graph.nodes.len()).any(|node| match graph.nodes[node].role {
-        Role::If(condition)
-            if node != statement && sinking.delayed.exit[node] && parts_lanes(condition) =>
-        {
-            let sides: Vec<_> = graph.successors[node]
-                .iter()
-                .map(|&to| reached(to))
-                .collect();
-            sides.len() == 2 && !sides[0].is_empty() && !sides[1].is_empty() && sides[0] != sides[1]
-        }
-        _ => false,
-    })
 }

@@ -207,6 +207,15 @@ fn modelled(
             let less = |value: &Polynomial| minus(&value.negated(), &Polynomial::number(bits, 1));
             a.iter().filter_map(less).collect()
         }
+        ("and" | "or" | "xor", [a, b]) if plain => {
+            let number = |values: &[Polynomial]| values.iter().find_map(Polynomial::as_number);
+            let numbers = number(a).zip(number(b)).map(|(a, b)| match opcode {
+                "and" => a & b,
+                "or" => a | b,
+                _ => a ^ b,
+            });
+            Vec::from_iter(numbers.map(|it| Polynomial::number(bits, it)))
+        }
         ("mul", [a, b]) if low => products(a, b),
         ("mad", [a, b, c]) if low => both(&products(a, b), c, &Polynomial::plus),
         ("shl", [a, b]) if plain => shifted_left(a, b, bits),
