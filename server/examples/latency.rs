@@ -5,13 +5,14 @@
 //! ```
 //! If `clangd` is on the PATH, it gets the same requests for the same file, and the ratio is printed. `--
 //! hints` measures only the figures with this in their name: initialize, hints, diagnostics, loops, hover,
-//! zeros, memory, clangd. `LOCKSTEP_BINARY` names another binary, to compare with.
+//! zeros, memory, clangd. `LOCKSTEP_BINARY` names another binary, to compare with;
+//! `LOCKSTEP_CUDA_INCLUDE` the directory of CUDA's headers, with which the hints of zeros are measured as well.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use support::{Client, generated};
 
@@ -48,7 +49,10 @@ fn main() {
         hover(&binary, 1_000, 2.0);
     }
     if wanted("zeros") {
-        zero_hints(&binary, 1_000, 10.0);
+        zero_hints(&binary, 1_000, None, 10.0);
+        if let Some(headers) = std::env::var_os("LOCKSTEP_CUDA_INCLUDE") {
+            zero_hints(&binary, 1_000, Some(&PathBuf::from(headers)), 50.0);
+        }
     }
     if wanted("memory") {
         memory(&binary);
@@ -314,12 +318,24 @@ fn hover(binary: &PathBuf, lines: usize, limit: f64) {
 }
 
 /// Hints from a profile of the kernels in view, behind an edit of another kernel.
-fn zero_hints(binary: &PathBuf, lines: usize, limit: f64) {
+fn zero_hints(binary: &PathBuf, lines: usize, headers: Option<&Path>, limit: f64) {
     let directory = std::env::temp_dir().join(format!("lockstep-latency-{}", std::process::id()));
     if std::fs::create_dir_all(&directory).is_err() {
         return;
     }
-    let text = generated(lines);
+    // Each kernel has a value that few of its lanes read.
+    let rare = "  float rare = sum * scale + 3.0f;\n  if (lane == 5 && row == 7) {\n    out[row] = rare;\n  }\n";
+    let behind = "  int target = row";
+    let mut text = generated(lines).replace(behind, &format!("{rare}{behind}"));
+    let mut named = String::new();
+    if let Some(headers) = headers {
+        let configuration = format!("include_dirs = [{headers:?}]\n");
+        if std::fs::write(directory.join("lockstep.toml"), configuration).is_err() {
+            return;
+        }
+        text.insert_str(0, "#include <curand_kernel.h>\n");
+        named.push_str(", the toolkit's headers included");
+    }
     let path = directory.join("profiled.cu");
     let uri = format!("file://{}", path.display());
     let mut client = started_as_shipped(binary);
@@ -345,7 +361,7 @@ fn zero_hints(binary: &PathBuf, lines: usize, limit: f64) {
     }
     let range =
         json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 300, "character": 0 } });
-    let mut zeros = 0;
+    let (mut zeros, mut dead) = (0, 0);
     let times = (0..ROUNDS).map(|round| {
         std::thread::sleep(Duration::from_millis(20));
         let begin = Instant::now();
@@ -356,15 +372,16 @@ fn zero_hints(binary: &PathBuf, lines: usize, limit: f64) {
         );
         let time = begin.elapsed();
         zeros = hints.to_string().matches("0 in ").count();
+        dead = hints.to_string().matches("dead in ").count();
         time
     });
     let times = times.collect();
     report(
-        &format!("edit elsewhere to hints with zeros, {lines} lines"),
+        &format!("edit elsewhere to hints with zeros and dead values, {lines} lines{named}"),
         times,
         limit,
     );
-    println!("  {zeros} hints of zeros, {} profiled kernels", heads.len());
+    println!("  {zeros} hints of zeros, {dead} of partly dead values, {} profiled kernels", heads.len());
     drop(std::fs::remove_dir_all(&directory));
 }
 

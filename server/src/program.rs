@@ -1,6 +1,7 @@
 //! From a file's text to facts: the choice of the front end, the making of items, the resolution of
 //! positions. Pure except for reads through the database; the queries call it.
 
+mod alone;
 mod assembly;
 mod assumed;
 mod hidden;
@@ -14,6 +15,7 @@ mod sets;
 mod silent;
 mod toolkit;
 
+pub use alone::{ItemText, alone, item_text, macros_by_name};
 pub use assembly::{Assembly, assembly};
 use assumed::{analysis_options, lower_options};
 use includes::Includes;

@@ -25,7 +25,7 @@ use crate::derive::silences::Silences;
 use crate::derive::ways::Ways;
 use crate::derive::zeros::{ProfileText, Zeros};
 use crate::program::{
-    self, Analysed, Assembly, Body, Callees, Holds, MachineText, Passed, Places, SetCode,
+    self, Analysed, Assembly, Body, Callees, Holds, ItemText, MachineText, Passed, Places, SetCode,
 };
 use codegen::machine::Table;
 use codegen::target::ia64::rebundle::Rebundled;
@@ -33,6 +33,7 @@ use codegen::target::sc140::repack::Repacked;
 use facts::cost::Machine;
 use ir::lower::c_family::recognize::Recognized;
 use ir::lower::c_family::{Environment, ItemDeclaration, Lowered};
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::ItemKey;
@@ -76,6 +77,7 @@ pub(super) fn derive_all(db: &dyn Db, file: File) {
     first_file(db, file);
     items(db, file);
     line_index(db, file);
+    macros_by_name(db, file);
     type_names(db, file);
     ptx_declarations(db, file);
     missing_headers(db, file);
@@ -129,6 +131,23 @@ pub fn items<'db>(db: &'db dyn Db, file: File) -> Vec<Item<'db>> {
         )
     };
     program::split(db, file).into_iter().map(make).collect()
+}
+
+/// The text of an item with what it needs to be read by itself. Asked for only where edits are tried.
+#[salsa::tracked]
+pub fn item_text<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemText>> {
+    program::item_text(db, item)
+}
+
+/// The same, of items that are then read as in their file.
+#[salsa::tracked]
+pub fn alone<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemText>> {
+    program::alone(db, item)
+}
+
+#[salsa::tracked(no_eq)]
+pub fn macros_by_name(db: &dyn Db, file: File) -> FxHashMap<SmolStr, u32> {
+    program::macros_by_name(unit(db, file))
 }
 
 #[salsa::tracked]

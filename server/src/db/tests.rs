@@ -346,3 +346,50 @@ fn loops_of_one_function_are_scheduled_alone() {
     let scheduled = executed.iter().filter(|name| *name == "item_loops");
     assert_eq!(scheduled.count(), 1);
 }
+
+const PROFILED: &str = "\
+#define HALF 0.5f
+static __device__ float late(float v) { return v * HALF; }
+__global__ void first(float *out, const float *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float rare = late(in[i]) * HALF + 3.0f;
+  if (i == 5) {
+    out[i] = rare;
+  }
+}
+__global__ void second(float *out, const float *in, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[i] + 1.0f;
+}
+";
+
+#[test]
+fn an_edit_elsewhere_tries_no_moves_again() {
+    let mut watched = Watched::new();
+    let path = Path::new("/project/profiled.cu");
+    let main = watched.file("/project/profiled.cu", PROFILED);
+    let order = crate::profile::make::Order {
+        item: Some("first".to_owned()),
+        ..crate::profile::make::Order::default()
+    };
+    let made = crate::profile::make::make(&watched.db, main, path, &order, &mut (), &());
+    let profile = serde_json::to_string(&made.unwrap().profile).unwrap();
+    let beside = crate::profile::beside(path);
+    watched.db.file_with_text(&beside, source(&profile));
+    watched.look(main);
+    let first = crate::program::own_items(&watched.db, main)[1].1;
+    assert!(alone(&watched.db, first).is_some());
+    let rows = partly_dead(&watched.db, first).clone();
+    assert!(rows[0].moved.is_some(), "{rows:?}");
+    // In another function, with a line above both.
+    let text = PROFILED.replace("+ 1.0f", "+ 2.0f");
+    watched.edit(main, &format!("// A comment.\n{text}"));
+    let counts = watched.look(main);
+    for name in ["partly_dead", "irrelevant_loads"] {
+        assert_eq!(count(&counts, name), 1, "{counts:?}");
+    }
+    // A macro that it uses.
+    watched.edit(main, &text.replace("0.5f", "0.25f"));
+    let counts = watched.look(main);
+    assert!(count(&counts, "partly_dead") >= 1, "{counts:?}");
+}

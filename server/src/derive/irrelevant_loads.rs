@@ -2,7 +2,7 @@
 //! would skip.
 
 use super::ptx_versions::{Trying, Way};
-use super::versions::{MOST_TRIED, attempt, probability, settings, with_source};
+use super::versions::{MOST_TRIED, attempt, probability, settings, with_item};
 use super::zeros;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
@@ -10,7 +10,7 @@ use codegen::specialize::accept::{Model, Rule};
 use codegen::specialize::source::{Settings, candidates, functions_of};
 use facts::cost::Machine;
 use smol_str::SmolStr;
-use syntax::{FileId, Span};
+use syntax::Span;
 
 /// The share of zeros from which on a guard is tried.
 const OFTEN: f64 = 0.5;
@@ -36,8 +36,7 @@ pub struct IrrelevantLoads {
 /// The values of an item's functions, by position.
 pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<IrrelevantLoads> {
     let file = item.main(db);
-    let place = item.place(db);
-    if place.file != FileId::MAIN || zeros::stored(db, file).is_none() {
+    if !item.holds(db).own || zeros::stored(db, file).is_none() {
         return Vec::new();
     }
     let mut out = match file.language(db) {
@@ -96,10 +95,9 @@ fn of_ptx(db: &dyn Db, file: File, item: Item<'_>) -> Vec<IrrelevantLoads> {
 /// The variables of an item of C, CUDA or HLSL.
 fn of_source(db: &dyn Db, file: File, item: Item<'_>) -> Vec<IrrelevantLoads> {
     let mut out: Vec<IrrelevantLoads> = Vec::new();
-    let place = item.place(db);
     let parsed = db::parsed(db, item);
     let machine = program::costs_of(db, file);
-    with_source(db, file, item, place, parsed, |source| {
+    with_item(db, file, item, |source| {
         let allowed = Settings {
             each_lane: true,
             ..settings(db, file, item)

@@ -7,7 +7,7 @@
 use super::parts::{Part, parts};
 use super::paths::{Known, known_paths};
 use super::pressure::outer;
-use super::versions::{understood, with_source};
+use super::versions::{understood, with_item, with_source};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
 use codegen::specialize::source::sink_dead::{
@@ -135,12 +135,11 @@ const fn computes(op: &Op) -> bool {
 
 /// Tries to move the definitions of the rows.
 fn moves(db: &dyn Db, file: File, item: Item<'_>, rows: &mut [DeadRow]) {
-    let place = item.place(db);
-    if rows.is_empty() || place.file != FileId::MAIN || !is_written(file.language(db)) {
+    if rows.is_empty() || !item.holds(db).own || !is_written(file.language(db)) {
         return;
     }
     let parsed = db::parsed(db, item);
-    with_source(db, file, item, place, parsed, |source| {
+    with_item(db, file, item, |source| {
         for function in functions_of(parsed) {
             let inside = |row: &&mut DeadRow| {
                 function.span.start <= row.place.start && row.place.end <= function.span.end
@@ -307,7 +306,7 @@ pub(super) fn judge(
     let rejected = |why: Rejection| why.to_string();
     let after = rewritten(source.text, edits).ok_or_else(|| rejected(Rejection::Overlap))?;
     let rewritten =
-        program::rewritten(db, item, &after).ok_or_else(|| rejected(Rejection::FunctionLost))?;
+        program::rewritten(db, item, source, &after).ok_or_else(|| rejected(Rejection::FunctionLost))?;
     understood(db, item, source, &rewritten).map_err(|why| rejected(Rejection::Problem(why)))?;
     let number = functions_of(source.item)
         .iter()

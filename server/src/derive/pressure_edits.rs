@@ -285,7 +285,7 @@ impl<'db> Looked<'db> {
         let names: Vec<&str> = made.names.iter().map(SmolStr::as_str).collect();
         check::check(kind, source.text, &after, &names)
             .map_err(|violation| refuse(violation.to_string()))?;
-        let rewritten = program::rewritten(self.db, self.item, &after)
+        let rewritten = program::rewritten(self.db, self.item, source, &after)
             .ok_or_else(|| refuse("the function is not found in it".into()))?;
         understood(self.db, self.item, source, &rewritten).map_err(refuse)?;
         let lowered = rewritten.lowered.get(self.at);

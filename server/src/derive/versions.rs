@@ -80,12 +80,35 @@ pub fn survey(db: &dyn Db, file: File, absorb: bool) -> Vec<Tried> {
     found
 }
 
+/// Calls `then` with an item's text by itself where it stands alone, else with its file. For rows, which edits elsewhere leave as they
+/// are; the edits in them are not those of the file.
+pub fn with_item(db: &dyn Db, file: File, item: Item<'_>, then: impl FnOnce(&Source<'_>)) {
+    let parsed = db::parsed(db, item);
+    match db::alone(db, item) {
+        Some(alone) => with_text(db, file, item, &alone.text, 0, parsed, then),
+        None => with_source(db, file, item, item.place(db), parsed, then),
+    }
+}
+
 /// Calls `then` with an item as versions are written in it.
 pub fn with_source(
     db: &dyn Db,
     file: File,
     item: Item<'_>,
     place: ItemPlace,
+    parsed: &ParsedItem,
+    then: impl FnOnce(&Source<'_>),
+) {
+    let text = program::text(file.source(db));
+    with_text(db, file, item, text, place.start, parsed, then);
+}
+
+fn with_text(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    text: &str,
+    start: u32,
     parsed: &ParsedItem,
     then: impl FnOnce(&Source<'_>),
 ) {
@@ -101,8 +124,8 @@ pub fn with_source(
     then(&Source::new(
         parsed,
         tokens,
-        program::text(file.source(db)),
-        place.start,
+        text,
+        start,
         db::environment(db, file),
         &bodies,
         language,
@@ -175,7 +198,7 @@ pub fn attempt(
         harmless(source, name)
     })
     .map_err(Rejection::Rule)?;
-    let rewritten = program::rewritten(db, item, &after).ok_or(Rejection::FunctionLost)?;
+    let rewritten = program::rewritten(db, item, source, &after).ok_or(Rejection::FunctionLost)?;
     understood(db, item, source, &rewritten).map_err(Rejection::Problem)?;
     let machine = program::costs_of(db, item.main(db));
     let at = span.start.saturating_sub(rewritten.start);

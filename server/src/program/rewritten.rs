@@ -2,16 +2,19 @@
 //! Nothing of it is kept. The declarations of the unit are taken to stay as they are, but for those that the
 //! edit adds.
 
+use super::alone::ItemText;
 use super::{Includes, ItemBodies, key, path_text};
 use crate::db::{self, Db, File, Item};
+use codegen::specialize::source::Source;
 use ir::lower::c_family::recognize::Recognized;
 use ir::lower::c_family::{Bodies, Environment, ItemDeclaration, LowerOptions, Lowered};
 use std::path::Path;
 use std::sync::Arc;
 use syntax::ItemKey;
+use syntax::c_family::Dialect;
 use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::lexer::lex_shared;
-use syntax::preprocess::{IncludeResolver, IncludedFile, preprocess_again};
+use syntax::preprocess::{IncludeResolver, IncludedFile, ItemTokens, preprocess_again};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rewritten {
@@ -79,8 +82,36 @@ impl IncludeResolver for Replaced<'_> {
     }
 }
 
-/// `None`: the item is no longer there, or the language is not of the C family.
-pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
+/// The item in another text, which edits of the source's text have made. `None`: it is no longer there, or the language is not of
+/// the C family. What an item that stands alone becomes is read without the rest of the file.
+pub fn rewritten(
+    db: &dyn Db,
+    item: Item<'_>,
+    source: &Source<'_>,
+    text: &str,
+) -> Option<Rewritten> {
+    if let Some(own) = db::alone(db, item) {
+        if is_alone(own, source) {
+            let read = own.read(db, item, text)?;
+            return Some(lowered(db, item, &read, 0, None));
+        }
+        let file = item.main(db);
+        let is_macro = |name: &str| db::macros_by_name(db, file).contains_key(name);
+        let part = own.part(source.text, source.start, text);
+        let part = part.filter(|part| !own.adds_a_name(part, is_macro));
+        if let Some(read) = part.and_then(|part| own.read(db, item, part)) {
+            return Some(lowered(db, item, &read, source.start, None));
+        }
+    }
+    in_file(db, item, text)
+}
+
+/// The source's text is that of the item, not of its file.
+fn is_alone(own: &ItemText, source: &Source<'_>) -> bool {
+    source.start == 0 && *source.text == *own.text
+}
+
+fn in_file(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
     let file = item.main(db);
     let dialect = file.language(db).c_dialect()?;
     let settings = super::settings(db, file);
@@ -106,18 +137,6 @@ pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
         .iter()
         .position(|name| *name == key)?;
     let tokens = &unit.items[at];
-    let mut parsed = syntax::c_family::parse_item(tokens, db::type_names(db, file), dialect);
-    parsed.key = key.clone();
-    let parsed = Arc::new(parsed);
-    let language = match dialect {
-        syntax::c_family::Dialect::Hlsl => ir::Language::Hlsl,
-        syntax::c_family::Dialect::C => ir::Language::C,
-        _ => ir::Language::Cuda,
-    };
-    let bodies = With {
-        others: ItemBodies { db, file },
-        changed: (key.clone(), Arc::clone(&parsed)),
-    };
     let known = db::items_by_key(db, file);
     let added = unit
         .items
@@ -137,16 +156,105 @@ pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
         let own = own.map(|&item| db::declaration(db, item));
         Environment::of_declarations(own.chain(&added))
     });
-    let environment = with_added.as_ref().unwrap_or(db::environment(db, file));
+    Some(lowered(db, item, tokens, tokens.start, with_added.as_ref()))
+}
+
+/// The item with other tokens, in this environment or that of its file.
+fn lowered(
+    db: &dyn Db,
+    item: Item<'_>,
+    tokens: &ItemTokens,
+    start: u32,
+    environment: Option<&Environment>,
+) -> Rewritten {
+    let file = item.main(db);
+    let dialect = file.language(db).c_dialect().unwrap_or(Dialect::Cuda);
+    let key = key(db, item);
+    let mut parsed = syntax::c_family::parse_item(tokens, db::type_names(db, file), dialect);
+    parsed.key = key.clone();
+    let parsed = Arc::new(parsed);
+    let language = match dialect {
+        Dialect::Hlsl => ir::Language::Hlsl,
+        Dialect::C => ir::Language::C,
+        _ => ir::Language::Cuda,
+    };
+    let bodies = With {
+        others: ItemBodies { db, file },
+        changed: (key.clone(), Arc::clone(&parsed)),
+    };
+    let analysis = super::settings(db, file).analysis(db);
     let lowered = ir::lower::c_family::lower_item(
-        environment,
+        environment.unwrap_or(db::environment(db, file)),
         &bodies,
         &key,
-        &super::lower_options(settings.analysis(db), language, &key.name),
+        &super::lower_options(analysis, language, &key.name),
     );
-    Some(Rewritten {
-        start: tokens.start,
+    Rewritten {
+        start,
         parsed,
         lowered,
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{Database, Source as Text};
+    use std::path::PathBuf;
+
+    /// The files of a directory of fixtures.
+    fn files(directory: &str) -> Vec<PathBuf> {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+        let all = std::fs::read_dir(fixtures.join(directory)).unwrap();
+        let mut all: Vec<PathBuf> = all.map(|entry| entry.unwrap().path()).collect();
+        all.retain(|path| path.is_file());
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn an_item_by_itself_becomes_what_it_becomes_in_its_file() {
+        let mut seen = 0;
+        for directory in ["cuda", "hlsl", "c"] {
+            for path in files(directory) {
+                let mut db = Database::default();
+                let text = std::fs::read_to_string(&path).unwrap();
+                let source = Text::Text {
+                    text: Arc::from(text.as_str()),
+                    lossy: false,
+                };
+                let file = db.file_with_text(&path, source);
+                seen += compared(&db, file, &text);
+            }
+        }
+        assert!(seen > 200, "{seen}");
+    }
+
+    /// The items of a file that stand alone, with a statement more; returns how many.
+    fn compared(db: &Database, file: File, text: &str) -> usize {
+        let mut seen = 0;
+        for (place, item) in super::super::own_items(db, file) {
+            let Some(own) = db::alone(db, item).as_ref().filter(|_| item.holds(db).code) else {
+                continue;
+            };
+            let Some(open) = own.text.find('{') else {
+                continue;
+            };
+            let edited = [&own.text[..=open], " ;", &own.text[open + 1..]].concat();
+            let whole = [
+                &text[..place.start as usize],
+                &edited,
+                &text[place.end as usize..],
+            ];
+            let whole = whole.concat();
+            let apart = own.part(text, place.start, &whole);
+            assert_eq!(apart, Some(edited.as_str()));
+            let read = own.read(db, item, &edited).unwrap();
+            let alone = lowered(db, item, &read, place.start, None);
+            let beside = in_file(db, item, &whole).unwrap();
+            assert!(alone == beside, "{}: {}", file.path(db).display(), own.text);
+            seen += 1;
+        }
+        seen
+    }
 }

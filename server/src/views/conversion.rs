@@ -107,7 +107,7 @@ fn attempt(
     let edit = with_pragma(source, statement, Pragma::IfConvert, LINE);
     let edit = edit.map_err(|refusal| refusal.to_string())?;
     let text = edited(source.text, std::slice::from_ref(&edit)).ok_or_else(lost)?;
-    let rewritten = program::rewritten(db, item, &text).ok_or_else(lost)?;
+    let rewritten = program::rewritten(db, item, source, &text).ok_or_else(lost)?;
     let module = &rewritten.lowered.first().ok_or_else(lost)?.module;
     let function = module.functions.first().ok_or_else(lost)?;
     // The line above moves all that is behind it.

@@ -165,7 +165,7 @@ pub(super) fn of_source(
     }
     edits.sort_by_key(|(span, _)| *span);
     let after = super::model::edited(source.text, &edits)?;
-    let rewritten = program::rewritten(db, item, &after)?;
+    let rewritten = program::rewritten(db, item, source, &after)?;
     versions::understood(db, item, source, &rewritten).ok()?;
     set.action(edits, machine)
 }

@@ -121,7 +121,7 @@ fn after(
 ) -> Result<(u32, u32), String> {
     let gone = || "the loop is not found in the changed text".to_owned();
     let text = edited(source.text, edits).ok_or("the edits overlap")?;
-    let rewritten = program::rewritten(db, item, &text).ok_or_else(gone)?;
+    let rewritten = program::rewritten(db, item, source, &text).ok_or_else(gone)?;
     let heads = |module: &Module| {
         let loops = module
             .functions

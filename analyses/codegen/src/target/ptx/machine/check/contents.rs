@@ -20,6 +20,8 @@ pub(super) enum Storage {
     Original(Register),
     /// First byte and bytes of a lane's slot in a variable.
     Lane(SmolStr, i64, u32),
+    /// The same of a variable that calls are passed.
+    Argument(SmolStr, i64, u32),
     /// The same of the slots of a warp.
     Warp(SmolStr, i64, u32),
     /// A lane's word of a register that has words of the warp.
@@ -120,20 +122,26 @@ impl Contents {
             self.0.insert(storage.clone(), all);
         }
     }
+    /// Arguments and results of calls are no longer what was stored in them.
+    pub(super) fn forget_arguments(&mut self) {
+        self.0
+            .retain(|storage, _| !matches!(storage, Storage::Argument(..)));
+    }
     /// Bytes of slots are overwritten: slots that have some of them hold nothing, or values that they also
     /// held elsewhere.
     pub(super) fn overwrite(&mut self, written: &Storage, at: Option<Condition>) {
         let bytes = |storage: &Storage| match storage {
-            Storage::Lane(name, first, size) => Some((false, name.clone(), *first, *size)),
-            Storage::Warp(name, first, size) => Some((true, name.clone(), *first, *size)),
+            Storage::Lane(name, first, size) => Some((0, name.clone(), *first, *size)),
+            Storage::Warp(name, first, size) => Some((1, name.clone(), *first, *size)),
+            Storage::Argument(name, first, size) => Some((2, name.clone(), *first, *size)),
             Storage::Register(_) | Storage::Original(_) | Storage::RegisterLane(..) => None,
         };
-        let Some((warp, name, first, size)) = bytes(written) else {
+        let Some((kind, name, first, size)) = bytes(written) else {
             return;
         };
         let meets = |other: &Storage| {
-            bytes(other).is_some_and(|(other_warp, other_name, other_first, other_size)| {
-                warp == other_warp
+            bytes(other).is_some_and(|(other_kind, other_name, other_first, other_size)| {
+                kind == other_kind
                     && name == other_name
                     && first < other_first + i64::from(other_size)
                     && other_first < first + i64::from(size)

@@ -224,7 +224,14 @@ fn modelled(
             let warps = by.is_some_and(|by| log_lanes == u32::try_from(by).ok());
             let threads = a.contains(&Polynomial::thread_in_group());
             let is_warp = warps && threads && !is_signed;
-            Vec::from_iter(is_warp.then(|| Polynomial::atom(32, Atom::Warp)))
+            let mut all = Vec::from_iter(is_warp.then(|| Polynomial::atom(32, Atom::Warp)));
+            let number = a.iter().find_map(Polynomial::as_number);
+            let by = by.filter(|by| (0..i64::from(bits)).contains(by));
+            all.extend(number.zip(by).map(|(number, by)| {
+                let unsigned = (number as u64 & (u64::MAX >> (64 - bits))) >> by;
+                Polynomial::number(bits, if is_signed { number >> by } else { unsigned as i64 })
+            }));
+            all
         }
         ("cvt", [a]) if plain => {
             let signed = types.get(1).is_some_and(|read| read.1);

@@ -238,6 +238,22 @@ fn named(operand: &Operand) -> Option<SmolStr> {
     }
 }
 
+/// The variable for calls that a load or a store of one scalar accesses, its bits, and the place of the data.
+pub(super) fn argument(line: &Line<'_>) -> Option<(Storage, u32, usize)> {
+    let loads = line.is_opcode("ld");
+    if !line.has("param") || !(loads || line.is_opcode("st")) {
+        return None;
+    }
+    let (None, first) = address_of(line)? else {
+        return None;
+    };
+    let instruction = line.instruction?;
+    let name = named(instruction.operands.get(usize::from(loads))?)?;
+    let place = (*line.plain.get(usize::from(!loads))?)?;
+    let bits: u32 = instruction.modifiers.last()?.get(1..)?.parse().ok()?;
+    Some((Storage::Argument(name, first, bits / 8), bits, place))
+}
+
 /// The place of the register in an address, and the constant behind it; no place for a variable.
 fn address_of(line: &Line<'_>) -> Option<(Option<usize>, i64)> {
     let instruction = line.instruction?;

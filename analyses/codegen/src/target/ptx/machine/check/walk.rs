@@ -6,7 +6,7 @@ use super::live::Lives;
 use super::polynomial::{Atom, Polynomial};
 use super::slots::Area;
 use super::text::{Line, Register, Role, Text};
-use super::{Known, Violation, evaluate};
+use super::{Known, Violation, evaluate, slots};
 use crate::target::ptx::machine::states::{Arrival, State};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -174,6 +174,9 @@ impl<'a, 't> Walk<'a, 't> {
         contents: &mut Contents,
         out: &mut Vec<Violation>,
     ) {
+        if own.memory.is_some() || own.is_opcode("call") {
+            contents.forget_arguments();
+        }
         if own.instruction.is_none() {
             return;
         }
@@ -207,11 +210,30 @@ impl<'a, 't> Walk<'a, 't> {
         }
         // What the result equals beside itself.
         let of = |place: usize| {
-            let mut all = self.forms[own.places[place].0 as usize].clone();
+            let original = own.places[place].0;
+            let mut all = self.forms[original as usize].clone();
             all.extend(contents.pure(&Storage::Register(line.places[place].0), own.guard));
+            all.extend(self.number(original));
             all
         };
         let mut also = evaluate::result(own, self.before, None, &of);
+        let width = |place: usize| self.before.bits(own.places[place].0);
+        match slots::argument(own) {
+            Some((argument, bits, place)) if width(place) == bits => {
+                let original = own.places[place].0;
+                if own.is_opcode("ld") {
+                    let held = contents.under(&argument, own.guard).into_iter();
+                    also.extend(held.filter(|value| !value.mentions(original)));
+                } else {
+                    let mut all = of(place);
+                    all.push(self.value(original));
+                    contents.overwrite(&argument, own.guard);
+                    contents.write(&argument, all, own.guard);
+                }
+            }
+            _ if own.is_opcode("st") && own.has("param") => contents.forget_arguments(),
+            _ => {}
+        }
         let mut copied: Vec<Held> = Vec::new();
         if let Some((target, source)) = copy(own, self.before) {
             if target == source {
@@ -305,6 +327,15 @@ impl<'a, 't> Walk<'a, 't> {
         }
     }
 
+    /// The number that an original register always is. Only constants are taken on trust; values that depend on the thread are
+    /// proved by arithmetic on the definitions.
+    fn number(&self, original: Register) -> Option<Polynomial> {
+        match self.states[original as usize] {
+            State::Constant(value) => Some(Polynomial::number(self.before.bits(original), value)),
+            _ => None,
+        }
+    }
+
     fn holds(
         &self,
         contents: &Contents,
@@ -313,14 +344,7 @@ impl<'a, 't> Walk<'a, 't> {
         at: Option<Condition>,
     ) -> bool {
         let held = contents.under(&Storage::Register(register), at);
-        // Only constants are taken on trust; values that depend on the thread are proved by arithmetic on the
-        // definitions.
-        let number = match self.states[original as usize] {
-            State::Constant(value) => Some(value),
-            _ => None,
-        };
-        let bits = self.before.bits(original);
-        let fact = number.map(|value| Polynomial::number(bits, value));
+        let fact = self.number(original);
         let own = self.value(original);
         let form = &self.forms[original as usize];
         let now = contents.under(&Storage::Original(original), at);
