@@ -324,7 +324,7 @@ fn zero_hints(binary: &PathBuf, lines: usize, headers: Option<&Path>, limit: f64
         return;
     }
     // Each kernel has a value that few of its lanes read.
-    let rare = "  float rare = sum * scale + 3.0f;\n  if (lane == 5 && row == 7) {\n    out[row] = rare;\n  }\n";
+    let rare = "  float rare = sqrtf(sum) / scale + expf(sum) / (sum + 3.0f);\n  if (lane == 5 && row == 7) {\n    out[row] = rare;\n  }\n";
     let behind = "  int target = row";
     let mut text = generated(lines).replace(behind, &format!("{rare}{behind}"));
     let mut named = String::new();
@@ -381,7 +381,10 @@ fn zero_hints(binary: &PathBuf, lines: usize, headers: Option<&Path>, limit: f64
         times,
         limit,
     );
-    println!("  {zeros} hints of zeros, {dead} of partly dead values, {} profiled kernels", heads.len());
+    println!(
+        "  {zeros} hints of zeros, {dead} of partly dead values, {} profiled kernels",
+        heads.len()
+    );
     drop(std::fs::remove_dir_all(&directory));
 }
 

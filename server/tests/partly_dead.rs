@@ -404,6 +404,12 @@ fn a_statement_of_ptx_goes_behind_the_branch_that_does_without_it() {
         listed.contains("Move `%f2` to where it is read: 50 % of its executions remain"),
         "{listed}"
     );
+    let found = text(&lockstep(&["check", &file, "--no-config"]));
+    assert!(
+        found.contains("information[partially-dead]: `%f2` is computed 4096 times")
+            && found.contains("50 % of its executions by warps remain"),
+        "{found}"
+    );
     let after = at(&file, &["apply", "sink-dead"], "18:3");
     let moved = "\tld.global.f32 %f1, [%rd4];
 \t // of all

@@ -2,6 +2,7 @@
 
 use super::{CliError, DataFormat, PathsArgs, input};
 use crate::db::{self, Database};
+use crate::derive::partly_dead::Remaining;
 use crate::derive::paths::{NoPaths, paths as found};
 use crate::documents::line_column;
 use crate::program;
@@ -62,7 +63,14 @@ pub(super) fn paths(args: &PathsArgs) -> Result<u8, CliError> {
                             "executions": row.counts.executions,
                             "unread_at_least": row.counts.least,
                             "unread_at_most": row.counts.most,
-                            "moved": row.moved,
+                            "moved": match row.moved {
+                                Some(Remaining::Lanes(executed)) => Some(executed),
+                                _ => None,
+                            },
+                            "moved_by_warps": match row.moved {
+                                Some(Remaining::Warps(share)) => Some(share),
+                                _ => None,
+                            },
                         })).collect::<Vec<Value>>(),
                     })
                 })

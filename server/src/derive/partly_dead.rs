@@ -7,7 +7,8 @@
 use super::parts::{Part, parts};
 use super::paths::{Known, known_paths};
 use super::pressure::outer;
-use super::versions::{understood, with_item, with_source};
+use super::ptx_versions::Trying;
+use super::versions::{MOST_TRIED, understood, with_item, with_source};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
 use codegen::specialize::source::sink_dead::{
@@ -26,6 +27,11 @@ use syntax::{FileId, Span};
 /// The share of executions that nothing reads from which on a definition is reported.
 pub const OFTEN: f64 = 0.25;
 
+/// The share of executions that nothing reads from which on there is a hint or a finding.
+const SHARE: f64 = 0.5;
+/// The least estimated cycles that an entry of the function spends in vain, for a hint.
+const LOST: f64 = 4.0;
+
 /// A definition of a variable that nothing reads on some of the ways that were taken.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DeadRow {
@@ -42,11 +48,24 @@ pub struct DeadRow {
     pub entries: u64,
     /// The code is the one that was profiled.
     pub exact: bool,
-    /// Executions that remain where the definition is moved to where it is read. `None`: it can't be, or that saves little.
-    pub moved: Option<u64>,
+    /// What remains where the definition is moved to where it is read. `None`: it can't be, or that saves little.
+    pub moved: Option<Remaining>,
+}
+
+/// Executions that remain of a definition.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Remaining {
+    Lanes(u64),
+    /// The share of those by warps: in PTX no lane does without what another one of its warp executes.
+    Warps(f64),
 }
 
 impl DeadRow {
+    /// Returns true for a row that is shown beside the code.
+    pub fn matters(&self) -> bool {
+        self.counts.share() >= SHARE && self.lost() >= LOST
+    }
+
     /// Returns the work done in vain for an entry of the function, in the unit of `price`.
     pub fn lost(&self) -> f64 {
         self.counts.least as f64 * self.price / self.entries.max(1) as f64
@@ -68,7 +87,10 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<DeadRow> {
         out.extend(rows);
     }
     out.sort_by_key(|row| row.place);
-    moves(db, file, item, &mut out);
+    match file.language(db) {
+        Language::Ptx => moves_of_ptx(db, file, item, &mut out),
+        _ => moves(db, file, item, &mut out),
+    }
     out.retain(|row| row.counts.share() >= OFTEN);
     out
 }
@@ -167,7 +189,7 @@ fn moves(db: &dyn Db, file: File, item: Item<'_>, rows: &mut [DeadRow]) {
                     ..
                 }) = offer
                 {
-                    row.moved = Some(walked.executed);
+                    row.moved = Some(Remaining::Lanes(walked.executed));
                     // What does without it was read by nobody, in whatever iteration a path of the profile ended.
                     let gone = u64::try_from(walked.removed()).unwrap_or(0);
                     row.counts.least = row.counts.least.max(gone.min(row.counts.most));
@@ -175,6 +197,24 @@ fn moves(db: &dyn Db, file: File, item: Item<'_>, rows: &mut [DeadRow]) {
             }
         }
     });
+}
+
+/// The statements of PTX of the rows that lose most.
+fn moves_of_ptx(db: &dyn Db, file: File, item: Item<'_>, rows: &mut [DeadRow]) {
+    let mut order: Vec<&mut DeadRow> = rows.iter_mut().filter(|row| row.matters()).collect();
+    order.sort_by(|a, b| b.lost().total_cmp(&a.lost()));
+    order.truncate(MOST_TRIED);
+    let trying = (!order.is_empty()).then(|| Trying::new(db, file, item));
+    let Some(trying) = trying.flatten() else {
+        return;
+    };
+    for row in order {
+        let executions = trying
+            .sink(row.place.start)
+            .and_then(|tried| tried.ok()?.executions);
+        let share = executions.map(|(before, after)| after / before);
+        row.moved = share.filter(|share| *share < 1.0).map(Remaining::Warps);
+    }
 }
 
 /// Lanes of a warp may take both sides of the branch with this condition.
@@ -305,8 +345,8 @@ pub(super) fn judge(
 ) -> Result<(), String> {
     let rejected = |why: Rejection| why.to_string();
     let after = rewritten(source.text, edits).ok_or_else(|| rejected(Rejection::Overlap))?;
-    let rewritten =
-        program::rewritten(db, item, source, &after).ok_or_else(|| rejected(Rejection::FunctionLost))?;
+    let rewritten = program::rewritten(db, item, source, &after)
+        .ok_or_else(|| rejected(Rejection::FunctionLost))?;
     understood(db, item, source, &rewritten).map_err(|why| rejected(Rejection::Problem(why)))?;
     let number = functions_of(source.item)
         .iter()

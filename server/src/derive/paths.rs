@@ -1,6 +1,6 @@
 //! The ways that lanes took through the functions of a file, by its profile.
 
-use super::partly_dead::DeadRow;
+use super::partly_dead::{DeadRow, Remaining};
 use super::parts::{Part, parts};
 use super::pressure::outer;
 use super::zeros::{self, FileProfile, UnusableProfile, file_profile};
@@ -56,15 +56,15 @@ pub struct ItemPaths {
 }
 
 /// A definition of a variable that nothing reads on some of the ways that were taken.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct PartlyDead {
     pub variable: String,
     /// From 1.
     pub line: u32,
     /// The counts by lanes.
     pub counts: Unread,
-    /// Executions that remain where it is moved to where it is read, if it can be.
-    pub moved: Option<u64>,
+    /// What remains where it is moved to where it is read, if it can be.
+    pub moved: Option<Remaining>,
 }
 
 /// The paths that are known of a function.

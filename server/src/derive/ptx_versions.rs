@@ -6,10 +6,12 @@ use crate::program;
 use codegen::specialize::accept::Model;
 use codegen::specialize::frequency::frequency;
 use codegen::specialize::ptx::{
-    Candidate, Document, Refusal, Rejection, Settings, check, remove, unguard,
+    Candidate, Document, Refusal, Rejection, Settings, Stay, Sunk, check, remove, unguard,
 };
+use facts::Scope;
 use facts::cost::Machine;
 use ir::{Block, EntityVec, Function};
+use syntax::Span;
 use syntax::ptx::PtxItemKind;
 
 /// The ways to be rid of what a zero makes useless.
@@ -48,6 +50,8 @@ pub struct Trying<'a> {
     pub document: Document<'a>,
     pub machine: &'a Machine,
     pub weights: EntityVec<Block, f64>,
+    /// They are those of a profile.
+    pub profiled: bool,
 }
 
 impl<'a> Trying<'a> {
@@ -61,6 +65,7 @@ impl<'a> Trying<'a> {
         let place = item.place(db);
         let text = program::text(file.source(db));
         let own = text.get(place.start as usize..place.end as usize)?;
+        let profiled = versions::executions(db, item, function);
         Some(Trying {
             db,
             item,
@@ -68,9 +73,25 @@ impl<'a> Trying<'a> {
             start: place.start,
             document: Document::new(own, tree, function, db::ptx_declarations(db, file).version),
             machine: db::charges(db, program::settings(db, file)),
-            weights: versions::executions(db, item, function)
-                .unwrap_or_else(|| frequency(function)),
+            profiled: profiled.is_some(),
+            weights: profiled.unwrap_or_else(|| frequency(function)),
         })
+    }
+
+    /// Moves the statement at an item-relative offset to where it is read. `None`: there is no statement.
+    #[must_use]
+    pub fn sink(&self, offset: u32) -> Option<Result<Sunk, Stay>> {
+        let at = self.document.statement_at(offset)?;
+        let parts = parts::parts(self.db, self.item);
+        let branches = || parts.iter().flat_map(|part| &part.facts.branches);
+        let parts_lanes = |span: Span| {
+            let mut here = branches().filter(|branch| {
+                span.start <= branch.loc.span.start && branch.loc.span.end <= span.end
+            });
+            here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
+        };
+        let profiled = self.profiled.then_some(&self.weights);
+        Some(self.document.sink(at, self.machine, profiled, &parts_lanes))
     }
 
     /// The permissions of the configuration and the facts.

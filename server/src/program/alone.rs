@@ -163,7 +163,10 @@ impl ItemText {
     /// Names in another text for it that are not in its own.
     pub(super) fn adds_a_name(&self, text: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
         let (own, new) = (lex(&self.text), lex(text));
-        let mut names = new.tokens.iter().filter(|token| token.kind == TokenKind::Ident);
+        let mut names = new
+            .tokens
+            .iter()
+            .filter(|token| token.kind == TokenKind::Ident);
         names.any(|name| {
             let name = new.text_of(*name);
             let stood = |token: &_| own.text_of(*token) == name;

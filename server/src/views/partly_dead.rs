@@ -5,21 +5,15 @@ use super::model::{Action, Category, Diagnostic, Doing, Hint};
 use super::zeros::percent;
 use crate::config::Level;
 use crate::db::{self, Db, File, Item};
-use crate::derive::partly_dead::{DeadRow, Offer, Tried, at};
-use crate::derive::parts::parts;
+use crate::derive::partly_dead::{DeadRow, Offer, Remaining, Tried, at};
 use crate::derive::ptx_versions::Trying;
-use crate::derive::versions;
 use crate::program::{self, Language};
 use codegen::specialize::source::sink_dead::Counts;
-use facts::{Code, Scope};
+use facts::Code;
 use std::fmt::Write;
 use syntax::{FileId, Span};
 
 const ID: &str = "sink-dead";
-/// The share of executions that nothing reads from which on there is a hint or a finding.
-const SHARE: f64 = 0.5;
-/// The least estimated cycles that an entry of the function spends in vain, for a hint.
-const LOST: f64 = 4.0;
 
 /// The move of the statement at a place, or the reason why it stays.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
@@ -36,17 +30,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
 fn of_ptx(db: &dyn Db, file: File, offset: u32) -> Option<Action> {
     let (place, item) = program::item_at(db, file, offset)?;
     let trying = Trying::new(db, file, item)?;
-    let at = (trying.document).statement_at(offset.saturating_sub(place.start))?;
-    let parts = parts(db, item);
-    let branches = || parts.iter().flat_map(|part| &part.facts.branches);
-    let parts_lanes = |span: Span| {
-        let mut here = branches().filter(|branch| {
-            span.start <= branch.loc.span.start && branch.loc.span.end <= span.end
-        });
-        here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
-    };
-    let profiled = versions::executions(db, item, trying.function());
-    let tried = (trying.document).sink(at, trying.machine, profiled.as_ref(), &parts_lanes);
+    let tried = trying.sink(offset.saturating_sub(place.start))?;
     let mut out = Action::rewrite(ID, "Move the statement to where it is read".to_owned());
     match tried {
         Ok(sunk) => {
@@ -65,10 +49,10 @@ fn of_ptx(db: &dyn Db, file: File, offset: u32) -> Option<Action> {
                     sunk.copies
                 ));
             }
-            parts.push(match (sunk.executions, &profiled) {
+            parts.push(match (sunk.executions, trying.profiled) {
                 (Some(_), _) => "executions are those of warps, by the profile".to_owned(),
-                (None, Some(_)) => "on no way it is executed more often, and on some not at all; the profile counts blocks, which do not tell how often the branch is taken in front of which it would stand".to_owned(),
-                (None, None) => "on no way it is executed more often, and on some not at all; how often each is taken `lockstep profile` tells".to_owned(),
+                (None, true) => "on no way it is executed more often, and on some not at all; the profile counts blocks, which do not tell how often the branch is taken in front of which it would stand".to_owned(),
+                (None, false) => "on no way it is executed more often, and on some not at all; how often each is taken `lockstep profile` tells".to_owned(),
             });
             parts.push(format!(
                 "an execution costs a warp about {:.0} cycles (estimate, {})",
@@ -189,11 +173,6 @@ fn effect(offer: &Offer) -> String {
     parts.join("; ")
 }
 
-/// Returns true for a row that is shown beside the code.
-fn matters(row: &DeadRow) -> bool {
-    row.counts.share() >= SHARE && row.lost() >= LOST
-}
-
 /// `dead in 73 %`, behind the variable that is set.
 pub fn hints(db: &dyn Db, item: Item<'_>) -> Vec<Hint> {
     let place = item.place(db);
@@ -201,7 +180,7 @@ pub fn hints(db: &dyn Db, item: Item<'_>) -> Vec<Hint> {
         return Vec::new();
     }
     let rows = db::partly_dead(db, item).iter();
-    let told = rows.filter(|row| matters(row));
+    let told = rows.filter(|row| row.matters());
     told.map(|row| {
         let span = row.place.shifted(place.start);
         Hint {
@@ -239,13 +218,22 @@ pub fn hover(db: &dyn Db, item: Item<'_>, span: Span) -> Option<String> {
     if !row.exact {
         out += "; the code has changed since";
     }
-    if let Some(executed) = row.moved {
+    if let Some(moved) = row.moved {
         let _ = write!(
             out,
-            "\n\n`{ID}` moves it to where it is read: {executed} executions remain"
+            "\n\n`{ID}` moves it to where it is read: {} remain",
+            remaining(moved)
         );
     }
     Some(out)
+}
+
+/// `27 executions`, `50 % of its executions by warps`
+pub fn remaining(moved: Remaining) -> String {
+    match moved {
+        Remaining::Lanes(executed) => format!("{executed} executions"),
+        Remaining::Warps(share) => format!("{} of its executions by warps", percent(share)),
+    }
 }
 
 /// The findings about an item's definitions: those that can be moved.
@@ -255,15 +243,15 @@ pub fn findings(db: &dyn Db, item: Item<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let rows = db::partly_dead(db, item).iter();
-    let told = rows.filter(|row| matters(row));
+    let told = rows.filter(|row| row.matters());
     told.filter_map(|row| {
-        let executed = row.moved?;
+        let remaining = remaining(row.moved?);
         Some(Diagnostic {
             code: Code::PartiallyDead.name(),
             level: Level::Information,
             span: row.place.shifted(place.start),
             message: format!(
-                "`{}` is computed {} times in the profiled runs, and nothing reads it in {} of them: moved to where it is read, {executed} executions remain",
+                "`{}` is computed {} times in the profiled runs, and nothing reads it in {} of them: moved to where it is read, {remaining} remain",
                 row.variable,
                 row.counts.executions,
                 percent(row.counts.share()),

@@ -99,7 +99,10 @@ pub fn report(paths: &ItemPaths, all: bool) -> String {
             counts.executions,
             100.0 * counts.share(),
             match row.moved {
-                Some(executed) => format!("; `sink-dead` leaves {executed} executions"),
+                Some(moved) => format!(
+                    "; `sink-dead` leaves {}",
+                    super::partly_dead::remaining(moved)
+                ),
                 None => String::new(),
             }
         );

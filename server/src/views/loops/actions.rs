@@ -546,7 +546,8 @@ impl At<'_> {
     ) -> Result<(Rewritten, Option<Unproven>), String> {
         let gone = || "the loop is not found in the changed text".to_owned();
         let text = edited(self.source.text, edits).ok_or("the edits overlap")?;
-        let rewritten = program::rewritten(self.db, self.item, self.source, &text).ok_or_else(gone)?;
+        let rewritten =
+            program::rewritten(self.db, self.item, self.source, &text).ok_or_else(gone)?;
         let before = Side {
             text: self.source.text,
             item: self.source.item,

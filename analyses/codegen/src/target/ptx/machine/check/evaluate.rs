@@ -229,7 +229,14 @@ fn modelled(
             let by = by.filter(|by| (0..i64::from(bits)).contains(by));
             all.extend(number.zip(by).map(|(number, by)| {
                 let unsigned = (number as u64 & (u64::MAX >> (64 - bits))) >> by;
-                Polynomial::number(bits, if is_signed { number >> by } else { unsigned as i64 })
+                Polynomial::number(
+                    bits,
+                    if is_signed {
+                        number >> by
+                    } else {
+                        unsigned as i64
+                    },
+                )
             }));
             all
         }
