@@ -196,7 +196,18 @@ fn counts_of_lines_are_shown_as_what_they_are() {
     let report = place.file("count.c.gcov", GCOV);
     let ran = lockstep(&["profile", "import", &file, "--gcov", &report, "--no-config"]);
     assert!(ran.status.success(), "{}", errors(&ran));
+    let written = std::fs::read(format!("{file}.lockstep-profile.json")).expect("a profile");
+    std::fs::remove_file(format!("{file}.lockstep-profile.json")).expect("it was there");
+    // An editor imports the same.
     let mut shown = Shown::open(&file, "c", COUNT);
+    let imported = shown.client.request(
+        "workspace/executeCommand",
+        json!({ "command": "lockstep.importProfile", "arguments": [
+            { "textDocument": { "uri": shown.uri }, "gcov": report } ] }),
+    );
+    assert_eq!(imported["items"], 1, "{imported}");
+    let again = std::fs::read(format!("{file}.lockstep-profile.json")).expect("a profile");
+    assert!(written == again, "{}", String::from_utf8_lossy(&again));
     let hints = shown.hints();
     assert!(
         hints

@@ -46,15 +46,22 @@ export async function profileFunction(client: LanguageClient | undefined, output
 }
 
 /** “Import Counts as a Profile”: a table, or the counters of an instrumented copy with its map. */
+/** What a file of counts is, by its name. */
+function source(path: string, map: string): Record<string, string> {
+  if (path.endsWith(".csv")) return { table: path };
+  if (/\.gcov(\.json)?(\.gz)?$/.test(path)) return { gcov: path };
+  return path.endsWith(".json") ? { llvmCov: path } : { counters: path, map };
+}
+
 export async function importCounts(client: LanguageClient | undefined): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (client === undefined || editor === undefined) return;
-  const picked = await vscode.window.showOpenDialog({ title: "Counts: a table name,line,executions,zeros (.csv), or the counters of an instrumented run", openLabel: "Import" });
+  const picked = await vscode.window.showOpenDialog({ title: "Counts: a table name,line,executions,zeros (.csv), a report of gcov (.gcov, .gcov.json.gz) or llvm-cov export (.json), or the counters of an instrumented run", openLabel: "Import" });
   const file = picked?.[0];
   if (file === undefined) return;
   const textDocument = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
   const map = editor.document.uri.fsPath.replace(/\.[^.]*$/, ".counted.map.json");
-  const from = file.fsPath.endsWith(".csv") ? { table: file.fsPath } : { counters: file.fsPath, map };
+  const from = source(file.fsPath, map);
   await tell(async () => {
     const outcome = await client.sendRequest<{ path: string; items: number; lost: string[] }>("workspace/executeCommand", { command: "lockstep.importProfile", arguments: [{ textDocument, ...from }] });
     const lost = outcome.lost.length > 0 ? ` ${outcome.lost.length} counts were not found in the code.` : "";

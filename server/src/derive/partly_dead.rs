@@ -13,7 +13,7 @@ use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
 use codegen::specialize::source::sink_dead::{
     Candidate, Counts, Known as KnownUnit, Plan, Recorded, Refusal, Terms, candidate_at,
-    candidates, check, plan,
+    candidates, check, plan, refused_at,
 };
 use codegen::specialize::source::{Rejection, Source, function_at, functions_of, rewritten};
 use facts::Scope;
@@ -264,7 +264,13 @@ pub fn at(db: &dyn Db, file: File, offset: u32) -> Option<Tried> {
     let parsed = db::parsed(db, item);
     let inside = offset.saturating_sub(place.start);
     let function = function_at(parsed, inside)?;
-    let candidate = candidate_at(function, inside)?;
+    let Some(candidate) = candidate_at(function, inside) else {
+        let (name, refusal) = refused_at(function, inside)?;
+        return Some(Tried {
+            name,
+            result: Err(refusal),
+        });
+    };
     let mut found = None;
     with_source(db, file, item, place, parsed, |source| {
         found = Some(Tried {

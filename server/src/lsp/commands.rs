@@ -4,8 +4,8 @@
 pub(super) const ADD_TO_BASELINE: &str = "lockstep.addToBaseline";
 /// `lockstep.profile { textDocument, position, inputs }`: runs a kernel and keeps its profile.
 pub(super) const PROFILE: &str = "lockstep.profile";
-/// `lockstep.importProfile { textDocument, table } or { textDocument, counters, map }`: keeps the counts of a
-/// device.
+/// `lockstep.importProfile { textDocument, table }`, `{ textDocument, counters, map }`, `{ textDocument, gcov }` or
+/// `{ textDocument, llvmCov }`: keeps the counts of a device or of a report.
 pub(super) const IMPORT: &str = "lockstep.importProfile";
 /// `lockstep.instrument { textDocument }`: writes a copy that counts.
 pub(super) const INSTRUMENT: &str = "lockstep.instrument";

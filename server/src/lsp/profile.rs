@@ -13,7 +13,7 @@ use crate::profile::make::{MakeError, Order, make};
 use crate::profile::run::RunError;
 use crate::profile::{beside, counts, instrument, make as making, save, template};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::sync::oneshot;
@@ -82,6 +82,35 @@ pub(super) struct CountsParams {
     counters: Option<PathBuf>,
     #[serde(default)]
     map: Option<PathBuf>,
+    #[serde(default)]
+    gcov: Option<PathBuf>,
+    #[serde(default)]
+    llvm_cov: Option<PathBuf>,
+}
+
+impl CountsParams {
+    /// The report with counts, of this source. `None`: none is named.
+    fn from(self, source: &Path) -> Option<counts::From> {
+        let source = source.to_owned();
+        match self {
+            CountsParams {
+                table: Some(table), ..
+            } => Some(counts::From::Table(table)),
+            CountsParams {
+                counters: Some(raw),
+                map: Some(map),
+                ..
+            } => Some(counts::From::Counters { raw, map }),
+            CountsParams {
+                gcov: Some(report), ..
+            } => Some(counts::From::Gcov { report, source }),
+            CountsParams {
+                llvm_cov: Some(report),
+                ..
+            } => Some(counts::From::Llvm { report, source }),
+            _ => None,
+        }
+    }
 }
 
 impl Backend {
@@ -107,14 +136,12 @@ impl Backend {
 
     /// Makes the document's profile from counts.
     pub(super) async fn import_counts(&self, params: CountsParams) -> Result<Option<Value>> {
-        let from = match (params.table, params.counters, params.map) {
-            (Some(table), ..) => counts::From::Table(table),
-            (None, Some(raw), Some(map)) => counts::From::Counters { raw, map },
-            _ => {
-                return Err(Error::invalid_params(
-                    "`table`, or `counters` and `map`, are expected",
-                ));
-            }
+        let document = params.text_document.clone();
+        let source = super::convert::path_of(&document.uri);
+        let Some(from) = params.from(&source) else {
+            return Err(Error::invalid_params(
+                "`table`, `counters` and `map`, `gcov`, or `llvmCov` are expected",
+            ));
         };
         let work = move |db: &Database, file: File| {
             let read = counts::read(&from)?;
@@ -123,10 +150,7 @@ impl Backend {
             save(&target, &imported.profile).map_err(|error| error.to_string())?;
             Ok::<_, String>((target, imported.profile.items.len(), imported.lost))
         };
-        let (path, items, lost) = self
-            .on_copy(params.text_document, work)
-            .await?
-            .map_err(failed)?;
+        let (path, items, lost) = self.on_copy(document, work).await?.map_err(failed)?;
         self.tell(Event::Written(path.clone()));
         Ok(Some(json!({ "path": path, "items": items, "lost": lost })))
     }

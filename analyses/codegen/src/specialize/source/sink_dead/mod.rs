@@ -122,6 +122,64 @@ pub fn candidate_at(function: &Function, offset: u32) -> Option<Candidate> {
         .find(|each| each.stmt.start <= offset && offset <= each.stmt.end)
 }
 
+/// A variable that the statement at a place sets in a manner in which nothing is moved, and why.
+#[must_use]
+pub fn refused_at(function: &Function, offset: u32) -> Option<(SmolStr, Refusal)> {
+    let FunctionBody::Block(body) = &function.body else {
+        return None;
+    };
+    let mut all = Vec::new();
+    for stmt in &body.statements {
+        all_statements(stmt, &mut all, 0);
+    }
+    let inside = |stmt: &&&Stmt| stmt.span.start <= offset && offset <= stmt.span.end;
+    let told = |stmt: &&Stmt| Some((stmt.span, refused(stmt)?));
+    let found = all.iter().filter(inside).filter_map(told);
+    found
+        .min_by_key(|(span, _)| span.len())
+        .map(|(_, found)| found)
+}
+
+fn refused(stmt: &Stmt) -> Option<(SmolStr, Refusal)> {
+    let told =
+        |name: &SmolStr, why: fn(SmolStr) -> Refusal| Some((name.clone(), why(name.clone())));
+    let target = match &stmt.kind {
+        StmtKind::Declaration(declaration) => {
+            let [first, _, ..] = declaration.declarators.as_slice() else {
+                return None;
+            };
+            let DeclaratorName::Plain(ident) = &first.name else {
+                return None;
+            };
+            return told(&ident.name, Refusal::Several);
+        }
+        StmtKind::Expr(Expr {
+            kind:
+                ExprKind::Assign { left: target, .. }
+                | ExprKind::Unary {
+                    op:
+                        UnaryOp::PreIncrement
+                        | UnaryOp::PreDecrement
+                        | UnaryOp::PostIncrement
+                        | UnaryOp::PostDecrement,
+                    operand: target,
+                },
+            ..
+        }) => target,
+        _ => return None,
+    };
+    match &target.kind {
+        ExprKind::Name(name) => told(&name.segments.last()?.ident.name, Refusal::OfItself),
+        ExprKind::Member {
+            base, arrow: false, ..
+        } => match &base.kind {
+            ExprKind::Name(name) => told(&name.segments.last()?.ident.name, Refusal::Part),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// All statements of a function that set one variable.
 #[must_use]
 pub fn candidates(function: &Function) -> Vec<Candidate> {

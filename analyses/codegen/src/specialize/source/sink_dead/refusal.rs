@@ -43,6 +43,10 @@ pub enum Refusal {
     Effect { name: SmolStr, effect: Effect },
     #[error("`{0}` is computed of itself")]
     OfItself(SmolStr),
+    #[error("only a part of `{0}` is set here")]
+    Part(SmolStr),
+    #[error("several variables are declared here in one statement: give `{0}` one of its own")]
+    Several(SmolStr),
     #[error("`{0}` is a literal or another variable: there is nothing to compute")]
     Trivial(SmolStr),
     #[error("{copies} copies of `{name}` would be needed, and no profile says that they pay")]
@@ -87,6 +91,8 @@ impl Refusal {
                 | Refusal::NotLocal(_)
                 | Refusal::Trivial(_)
                 | Refusal::OfItself(_)
+                | Refusal::Part(_)
+                | Refusal::Several(_)
                 | Refusal::List(_)
                 | Refusal::ReadOnEachWay(_)
                 | Refusal::AlwaysRead { .. }
