@@ -203,6 +203,45 @@ fn without_a_profile_ways_are_counted() {
             && listed.contains("`lockstep profile` tells"),
         "{listed}"
     );
+    // In a text that mixes tabs and spaces it stands as what is beside it.
+    let mixed = SHADE.replace("    if (x[i]", "\tif (x[i]");
+    let mixed = mixed.replace("        out[i]", "\t\tout[i]");
+    let file = place.file("mixed.cu", &mixed);
+    let after = text(&lockstep(&[
+        "apply",
+        "sink-dead",
+        &file,
+        "--at",
+        "4:11",
+        "--no-config",
+    ]));
+    assert!(after.contains("\n\t\tfloat w = powf("), "{after}");
+}
+
+const SEARCHED_AGAIN: &str = "int search(const int *a, int l, int r, int n)
+{
+    int m = l + (r - l) / 2;
+    if (l > r) return -1;
+    if (a[m] == n) return m;
+    if (a[m] > n) return search(a, l, m - 1, n);
+    return search(a, m + 1, r, n);
+}
+";
+
+#[test]
+fn what_inner_calls_execute_is_said_not_to_be_counted() {
+    let place = Place::new("recursive");
+    let file = place.file("search.c", SEARCHED_AGAIN);
+    for r in [-1, 9] {
+        let inputs = format!("item = \"search\"\n[values]\nl = 0\nr = {r}\nn = 300\n");
+        run(&file, &place.file("search.toml", inputs));
+    }
+    let listed = text(&lockstep(&["actions", &file, "--at", "3:9", "--no-config"]));
+    assert!(
+        listed.contains("Move `m` to where it is read: 1 of 2 executions remain")
+            && listed.contains("what inner calls execute is not counted"),
+        "{listed}"
+    );
 }
 
 #[test]

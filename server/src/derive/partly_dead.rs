@@ -232,6 +232,8 @@ pub(super) const fn is_written(language: Language) -> bool {
 /// An edit that moves a statement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {
+    /// The function calls itself: what inner calls execute is not in the counts.
+    pub recursive: bool,
     /// The profile counts edges alone, which does not tell how often copies would be executed.
     pub edges_alone: bool,
     pub plan: Plan,
@@ -330,7 +332,13 @@ fn attempt(
         },
     )?;
     judge(db, item, source, function, &plan.edits).map_err(Refusal::Check)?;
+    let own = program::key(db, item);
+    let recursive = part.is_some_and(|part| {
+        let mut calls = part.function.sites.iter();
+        calls.any(|(_, site)| site.item.as_ref() == Some(&own))
+    });
     Ok(Offer {
+        recursive,
         plan,
         price,
         machine: machine.name.clone(),

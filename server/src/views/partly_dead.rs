@@ -140,6 +140,9 @@ fn effect(offer: &Offer) -> String {
                     walked.suppressed
                 );
             }
+            if offer.recursive {
+                text += "; the function calls itself, and what inner calls execute is not counted";
+            }
             if !offer.exact {
                 text += "; the code has changed since it was profiled";
             }

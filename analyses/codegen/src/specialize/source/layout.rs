@@ -132,6 +132,31 @@ impl Source<'_> {
         "    ".to_owned()
     }
 
+    /// The indentation of statements in a block: that of its first line, which need not be a step from the block's own where tabs
+    /// and spaces are mixed.
+    pub(super) fn indentation_inside(&self, block: Span, unit: &str) -> String {
+        let outer = self.indentation(block.start);
+        let end = block.end.saturating_sub(1);
+        let behind = |at: u32| {
+            let rest = self.text.get((at + self.start) as usize..).unwrap_or("");
+            rest.find('\n').map_or(end, |found| at + found as u32 + 1)
+        };
+        let mut at = behind(block.start);
+        while at < end {
+            let line = self.line(at);
+            let text = self.slice(line).trim();
+            if !text.is_empty() && !text.starts_with(['#', '}']) && line.end <= end {
+                let own = self.indentation(line.start);
+                if own.len() > outer.len() {
+                    return own.to_owned();
+                }
+                break;
+            }
+            at = behind(at);
+        }
+        format!("{outer}{unit}")
+    }
+
     /// Opening braces stand on their own lines.
     pub(super) fn braces_apart(&self, function: &Block) -> bool {
         fn first(stmt: &Stmt, depth: u32) -> Option<u32> {

@@ -102,7 +102,7 @@ pub(in super::super) fn placed(
             let open = block.start + 1;
             match source.ends_line(open) {
                 Some(at) if at < block.end => {
-                    let indent = format!("{}{unit}", source.indentation(block.start));
+                    let indent = source.indentation_inside(block, unit);
                     let text: String = lines
                         .iter()
                         .map(|line| format!("{end}{indent}{line}"))
@@ -120,7 +120,7 @@ pub(in super::super) fn placed(
             let close = block.end.saturating_sub(1);
             match source.begins_line(close) {
                 true => {
-                    let indent = format!("{}{unit}", source.indentation(close));
+                    let indent = source.indentation_inside(block, unit);
                     vec![(Span::at(source.line(close).start), whole(&indent))]
                 }
                 false if lines.iter().any(comment) => return None,
