@@ -99,6 +99,9 @@ fn action(tried: Tried) -> Action {
 
 /// ``Move `w` to where it is read: 27 of 100 executions remain``
 fn title(name: &str, offer: &Offer) -> String {
+    if offer.plan.copies.is_empty() {
+        return format!("Remove what `{name}` is set to: nothing reads it");
+    }
     let flag = match offer.plan.flagged {
         true => ", under a flag",
         false => "",

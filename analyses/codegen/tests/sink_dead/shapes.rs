@@ -38,6 +38,62 @@ fn gives(before: &str, after: &str) {
 }
 
 #[test]
+fn comments_stay_with_what_they_are_about() {
+    gives(
+        "int kernel(int x, int n) {
+    /* A comment
+     * of several lines. */
+    int |a = x * x / 3;
+
+    // Is it large?
+    if (n > 3) {
+        // It is.
+        return a;
+    }
+    return n;
+}
+",
+        "int kernel(int x, int n) {
+    // Is it large?
+    if (n > 3) {
+        /* A comment
+         * of several lines. */
+        int a = x * x / 3;
+        // It is.
+        return a;
+    }
+    return n;
+}
+",
+    );
+    // A heading stays.
+    gives(
+        "int kernel(int x, int n) {
+    // The powers.
+    int |a = x * x / 3;
+    int b = x * x;
+    int c = x * b;
+    if (n > 3) {
+        return a + c;
+    }
+    return c + b;
+}
+",
+        "int kernel(int x, int n) {
+    // The powers.
+    int b = x * x;
+    int c = x * b;
+    if (n > 3) {
+        int a = x * x / 3;
+        return a + c;
+    }
+    return c + b;
+}
+",
+    );
+}
+
+#[test]
 fn a_declaration_goes_into_the_branch_that_reads_it_with_its_comments() {
     gives(
         "void kernel(int *p, int a, int b) {

@@ -378,7 +378,13 @@ fn address_parameters(function: &Function) -> u64 {
                         | Op::PtrAdd
                 );
                 if flows && function.ty(result).bits() == 64 {
-                    let mask = data.args.iter().fold(0, |m, arg| m | reach[arg.index()]);
+                    let mut args = data.args.as_slice();
+                    // What is added to a pointer is a distance.
+                    if let (Op::PtrAdd, [from, by]) = (&data.op, args) {
+                        numbers |= reach[by.index()];
+                        args = std::slice::from_ref(from);
+                    }
+                    let mask = args.iter().fold(0, |m, arg| m | reach[arg.index()]);
                     reach[result.index()] |= mask;
                     if matches!(function.ty(result), Type::Ptr(_)) {
                         found |= mask;

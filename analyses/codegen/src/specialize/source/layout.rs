@@ -99,6 +99,19 @@ impl Source<'_> {
         Span::new(start, end + newline)
     }
 
+    /// The first line of a comment `/* */` that ends with this line, and of whose lines it has each for itself.
+    fn block_comment_above(&self, last: Span, floor: u32) -> Option<u32> {
+        if !self.slice(last).trim_end().ends_with("*/") {
+            return None;
+        }
+        let before = self.slice(Span::new(floor, last.end));
+        let open = before.rfind("/*")?;
+        let whole = before[open..].trim_end();
+        let start = floor + open as u32;
+        let alone = self.begins_line(start) && whole.find("*/") == Some(whole.len() - 2);
+        alone.then(|| self.line(start).start)
+    }
+
     /// The first of the comment lines directly above a line.
     pub(super) fn comment_above(&self, line_start: u32, floor: u32) -> u32 {
         let mut start = line_start;
@@ -108,10 +121,14 @@ impl Source<'_> {
                 break;
             }
             let text = self.slice(above).trim();
-            if !text.starts_with("//") || text.contains(super::MARK) {
-                break;
+            if text.starts_with("//") && !text.contains(super::MARK) {
+                start = above.start;
+                continue;
             }
-            start = above.start;
+            match self.block_comment_above(above, floor) {
+                Some(first) => start = first,
+                None => break,
+            }
         }
         start
     }

@@ -172,7 +172,8 @@ fn refused(stmt: &Stmt) -> Option<(SmolStr, Refusal)> {
         ExprKind::Name(name) => told(&name.segments.last()?.ident.name, Refusal::OfItself),
         ExprKind::Member {
             base, arrow: false, ..
-        } => match &base.kind {
+        }
+        | ExprKind::Index { base, .. } => match &base.kind {
             ExprKind::Name(name) => told(&name.segments.last()?.ident.name, Refusal::Part),
             _ => None,
         },
@@ -277,6 +278,11 @@ pub fn plan(
             let choice = choose(&problem, &sets, terms.prices);
             let (sinking, walked) = worthwhile(&problem, &sets, choice, terms.prices);
             if walked.removed() <= 0 || walked.net(terms.prices) <= 0.0 {
+                let none = FixedBitSet::with_capacity(graph.nodes.len());
+                let still = fewer(&graph, &Sinking::new(&problem, &sets, &none));
+                if matches!(still, Some(Counts::Ways { fewer: 0, .. })) {
+                    return Err(Refusal::ReadOnEachWay(name()));
+                }
                 return Err(Refusal::AlwaysRead {
                     name: name(),
                     executions: walked.before,
@@ -293,7 +299,7 @@ pub fn plan(
                 return Err(Refusal::ReadOnEachWay(name()));
             }
             if terms.prices.statement < LEAST_UNPROFILED {
-                return Err(Refusal::Trivial(name()));
+                return Err(Refusal::Cheap(name()));
             }
             (sinking, counts)
         }

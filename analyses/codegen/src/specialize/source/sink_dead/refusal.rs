@@ -49,6 +49,10 @@ pub enum Refusal {
     Several(SmolStr),
     #[error("`{0}` is a literal or another variable: there is nothing to compute")]
     Trivial(SmolStr),
+    #[error(
+        "computing `{0}` costs less than three cycles by the estimate: too little to move it without a profile"
+    )]
+    Cheap(SmolStr),
     #[error("{copies} copies of `{name}` would be needed, and no profile says that they pay")]
     ManyCopies { name: SmolStr, copies: usize },
     #[error("`{0}` is set in a `switch`")]
@@ -90,6 +94,7 @@ impl Refusal {
             Refusal::NoStatement
                 | Refusal::NotLocal(_)
                 | Refusal::Trivial(_)
+                | Refusal::Cheap(_)
                 | Refusal::OfItself(_)
                 | Refusal::Part(_)
                 | Refusal::Several(_)

@@ -2,7 +2,7 @@
 
 use super::super::emit::full_span;
 use super::super::flow::Edit;
-use super::super::graph::place::{inner_block, merged, placed};
+use super::super::graph::place::{Place, inner_block, merged, placed};
 use super::super::permutations;
 use super::super::pressure::scene::{Scene, holds, index};
 use super::{Candidate, Copy, Refusal, Subject};
@@ -227,8 +227,50 @@ impl Writer<'_> {
                 "" => cut.start -= (before.len() - before.trim_end_matches(blank).len()) as u32,
                 rest => cut.end += (behind.len() - rest.len()) as u32,
             }
+        } else if self.heads_others(stmt) {
+            cut.start = source.line(stmt.start).start;
+        }
+        let whole = cut.start == source.line(cut.start).start && cut.start > 0;
+        let is_blank = |line: Span| source.slice(line).trim().is_empty();
+        if whole && cut != stmt {
+            // Of the empty lines above and below one is left.
+            let above = source.line(cut.start - 1);
+            let below = source.line(cut.end);
+            let opens = source.slice(above).trim_end().ends_with('{');
+            if below.start == cut.end && is_blank(below) && (opens || is_blank(above)) {
+                let behind = source.slice(Span::new(below.end, below.end + 2));
+                cut.end = below.end + if behind.starts_with('\r') { 2 } else { 1 };
+            }
         }
         (cut, String::new())
+    }
+
+    /// The comment above the statement is the heading of a group: the two statements directly below it set something, too.
+    fn heads_others(&self, stmt: Span) -> bool {
+        let source = self.scene.source;
+        let Some(block) = self.block_around(stmt) else {
+            return false;
+        };
+        let sets = |next: &Stmt| {
+            matches!(
+                &next.kind,
+                StmtKind::Declaration(_)
+                    | StmtKind::Expr(Expr {
+                        kind: ExprKind::Assign { .. },
+                        ..
+                    })
+            )
+        };
+        let below = |above: Span, next: Span| {
+            let between = source.slice(Span::new(above.end, next.start));
+            between.matches('\n').count() == 1
+        };
+        let group = index(block, stmt).and_then(|at| block.statements.get(at + 1..at + 3));
+        let Some([first, second]) = group else {
+            return false;
+        };
+        let stand = below(stmt, first.span) && below(full_span(first), second.span);
+        stand && sets(first) && sets(second)
     }
 
     /// The end of the text in front of a statement in its block.
@@ -255,9 +297,18 @@ impl Writer<'_> {
         let (true, Some(end)) = (!stays && alone, source.ends_line(stmt.end)) else {
             return (Vec::new(), String::new());
         };
-        let start = source.comment_above(source.line(stmt.start).start, self.floor(stmt));
-        let above = source.slice(Span::new(start, source.line(stmt.start).start));
-        let above = above.lines().map(|line| line.trim().to_owned()).collect();
+        let own = source.line(stmt.start).start;
+        let start = match self.heads_others(stmt) {
+            true => own,
+            false => source.comment_above(own, self.floor(stmt)),
+        };
+        let above = source.slice(Span::new(start, own));
+        // Lines of a block comment stand below its star.
+        let line = |line: &str| match line.trim() {
+            star if star.starts_with('*') => format!(" {star}"),
+            plain => plain.to_owned(),
+        };
+        let above = above.lines().map(line).collect();
         let behind = source.slice(Span::new(stmt.end, end)).trim().to_owned();
         (above, behind)
     }
@@ -369,7 +420,13 @@ impl Writer<'_> {
             .map(|line| line.trim_end().to_owned())
             .collect();
         let edits = placed(self.scene, copy.place, &lines, &unit);
-        let edits = edits.ok_or_else(|| Refusal::NoPlace(self.name()))?;
+        let mut edits = edits.ok_or_else(|| Refusal::NoPlace(self.name()))?;
+        // Above the comments about what it stands in front of.
+        if let (Place::Before(anchor), [(at, _)]) = (copy.place, &mut edits[..])
+            && source.begins_line(anchor.start)
+        {
+            *at = Span::at(source.comment_above(at.start, 0));
+        }
         self.edits.extend(edits);
         Ok(())
     }

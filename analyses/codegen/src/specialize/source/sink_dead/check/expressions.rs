@@ -271,6 +271,19 @@ impl Run<'_> {
                 }
                 plain(mixed(&parts))
             }
+            ExprKind::Launch {
+                callee,
+                configuration,
+                arguments,
+            } => {
+                let mut parts = vec![tag("launch"), word(self.slice(callee.span)), self.memory];
+                for part in configuration.iter().chain(arguments) {
+                    parts.push(self.expr(part, d)?.hash);
+                }
+                let what = mixed(&parts);
+                self.event(what);
+                plain(what)
+            }
             // Whatever else there is may do anything.
             _ => {
                 let mut parts = vec![tag("other"), word(self.slice(e.span)), self.memory];
