@@ -185,6 +185,16 @@ fn runs_are_added_or_replaced() {
     assert_eq!(run(&["--add"]), (Some(128), 50));
     assert_eq!(run(&["--add"]), (Some(192), 60));
     assert_eq!(run(&[]), (Some(64), 10));
+    // In a file of their own, too.
+    let out = place.path("sum.json");
+    let entered = || {
+        run(&["--add", "-o", &out]);
+        let text = std::fs::read_to_string(&out).expect("a profile");
+        let profile: Value = serde_json::from_str(&text).expect("JSON");
+        profile["items"][0]["warps"].as_u64().expect("a number")
+    };
+    let first = entered();
+    assert_eq!(entered(), 2 * first);
 }
 
 /// Another name changes no path, another statement those through it alone.

@@ -462,7 +462,7 @@ pub(super) struct ProfileArgs {
     #[arg(long)]
     pub(super) every: bool,
     /// Adds the counts to those of earlier runs of the same code, instead of replacing them
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long)]
     pub(super) add: bool,
     /// Records paths over K iterations of loops, too, for `lockstep paths --iterations K`
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(2..=i64::from(facts::values::stored::MOST_ITERATIONS)))]

@@ -25,7 +25,7 @@ pub struct Order {
     pub iterations: Option<u32>,
     /// Counts are added to those of the same code that are there.
     pub add: bool,
-    /// The file to which the profile goes, alone; otherwise it goes into the one beside the source.
+    /// The file to which the profile goes, alone unless counts are added; otherwise it goes into the one beside the source.
     pub output: Option<PathBuf>,
 }
 
@@ -135,7 +135,7 @@ pub fn make(
     })?;
     let target = order.output.clone().unwrap_or_else(|| beside(path));
     // Items profiled before, on other inputs, stay: a file may have several entry points.
-    let old = match order.output.is_none() && target.exists() {
+    let old = match (order.output.is_none() || order.add) && target.exists() {
         true => load(&target)
             .ok()
             .filter(|old| old.warp_size == new.warp_size),
