@@ -53,7 +53,7 @@ fn name_of(refusal: &Refusal) -> &'static str {
         Refusal::Escapes(_) | Refusal::Operand { .. } => "escapes",
         Refusal::List(_) => "list",
         Refusal::Effect { .. } => "effect",
-        Refusal::Cheap(_) => "cheap",
+        Refusal::Cheap { .. } => "cheap",
         Refusal::Part(_) => "part",
         Refusal::Several(_) => "several",
         Refusal::OfItself(_) => "of itself",

@@ -45,14 +45,14 @@ export async function profileFunction(client: LanguageClient | undefined, output
   await run(client, { command: "lockstep.profile", arguments: [{ ...at, inputs: description.found }] }, description.item, output);
 }
 
-/** “Import Counts as a Profile”: a table, or the counters of an instrumented copy with its map. */
-/** What a file of counts is, by its name. */
+/** The arguments that name a file of counts, by the ending of its name. */
 function source(path: string, map: string): Record<string, string> {
   if (path.endsWith(".csv")) return { table: path };
   if (/\.gcov(\.json)?(\.gz)?$/.test(path)) return { gcov: path };
   return path.endsWith(".json") ? { llvmCov: path } : { counters: path, map };
 }
 
+/** “Import Counts as a Profile”: a table, or the counters of an instrumented copy with its map. */
 export async function importCounts(client: LanguageClient | undefined): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (client === undefined || editor === undefined) return;

@@ -73,6 +73,10 @@ fn run_file(args: &ProfileArgs) -> Result<u8, CliError> {
         std::io::stdout().lock().write_all(text.as_bytes())?;
         return Ok(0);
     }
+    if args.add && args.output.as_deref() == Some(Path::new("-")) {
+        let why = "--add adds to the counts of a file: `-o -` is none".to_owned();
+        return Err(CliError::Usage(why));
+    }
     let order = Order {
         iterations: args.iterations,
         inputs: args.inputs.clone(),

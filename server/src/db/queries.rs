@@ -145,7 +145,8 @@ pub fn alone<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemText>> {
     program::alone(db, item)
 }
 
-#[salsa::tracked(no_eq)]
+/// The last definition of each macro, by its number in the unit.
+#[salsa::tracked]
 pub fn macros_by_name(db: &dyn Db, file: File) -> FxHashMap<SmolStr, u32> {
     program::macros_by_name(unit(db, file))
 }

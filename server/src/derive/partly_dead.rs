@@ -48,7 +48,7 @@ pub struct DeadRow {
     pub entries: u64,
     /// The code is the one that was profiled.
     pub exact: bool,
-    /// What remains where the definition is moved to where it is read. `None`: it can't be, or that saves little.
+    /// The executions that remain where the definition is moved to where it is read. `None`: it can't be, or that saves little.
     pub moved: Option<Remaining>,
 }
 
@@ -335,7 +335,7 @@ fn attempt(
     let own = program::key(db, item);
     let recursive = part.is_some_and(|part| {
         let mut calls = part.function.sites.iter();
-        calls.any(|(_, site)| site.item.as_ref() == Some(&own))
+        calls.any(|(_, site)| site.item.as_ref() == Some(&own) || site.callee == part.function.name)
     });
     Ok(Offer {
         recursive,

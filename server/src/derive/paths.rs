@@ -63,7 +63,7 @@ pub struct PartlyDead {
     pub line: u32,
     /// The counts by lanes.
     pub counts: Unread,
-    /// What remains where it is moved to where it is read, if it can be.
+    /// The executions that remain where it is moved to where it is read, if it can be.
     pub moved: Option<Remaining>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{parts, versions};
 use crate::db::{self, Db, File, Item};
-use crate::program;
+use crate::program::{self, Body};
 use codegen::specialize::accept::Model;
 use codegen::specialize::frequency::frequency;
 use codegen::specialize::ptx::{
@@ -43,10 +43,7 @@ pub struct Made {
 pub struct Trying<'a> {
     pub db: &'a dyn Db,
     pub item: Item<'a>,
-    /// The text of the whole file.
-    pub text: &'a str,
-    /// The offset at which the item begins in it.
-    pub start: u32,
+    file: File,
     pub document: Document<'a>,
     pub machine: &'a Machine,
     pub weights: EntityVec<Block, f64>,
@@ -62,20 +59,31 @@ impl<'a> Trying<'a> {
             return None;
         };
         let function = db::lowered(db, item).first()?.module.functions.first()?;
-        let place = item.place(db);
-        let text = program::text(file.source(db));
-        let own = text.get(place.start as usize..place.end as usize)?;
+        let Body::Text(own) = item.body(db) else {
+            return None;
+        };
         let profiled = versions::executions(db, item, function);
         Some(Trying {
             db,
             item,
-            text,
-            start: place.start,
+            file,
             document: Document::new(own, tree, function, db::ptx_declarations(db, file).version),
             machine: db::charges(db, program::settings(db, file)),
             profiled: profiled.is_some(),
             weights: profiled.unwrap_or_else(|| frequency(function)),
         })
+    }
+
+    /// The text of the whole file.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        program::text(self.file.source(self.db))
+    }
+
+    /// The offset at which the item begins in it.
+    #[must_use]
+    pub fn start(&self) -> u32 {
+        self.item.place(self.db).start
     }
 
     /// Moves the statement at an item-relative offset to where it is read. `None`: there is no statement.
@@ -162,7 +170,7 @@ impl<'a> Trying<'a> {
                 }
             }
         };
-        made.judged(self.text, self.start)
+        made.judged(self.text(), self.start())
     }
 }
 

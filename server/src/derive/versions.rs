@@ -84,8 +84,10 @@ pub fn survey(db: &dyn Db, file: File, absorb: bool) -> Vec<Tried> {
 /// are; the edits in them are not those of the file.
 pub fn with_item(db: &dyn Db, file: File, item: Item<'_>, then: impl FnOnce(&Source<'_>)) {
     let parsed = db::parsed(db, item);
-    match db::alone(db, item) {
-        Some(alone) => with_text(db, file, item, &alone.text, 0, parsed, then),
+    // What callers out of sight take derivatives of is looked for in the file.
+    let called = file.language(db) == Language::Hlsl && !item.holds(db).kernels;
+    match db::alone(db, item).as_ref().filter(|_| !called) {
+        Some(alone) => with_text(db, file, item, (&alone.text, None), parsed, then),
         None => with_source(db, file, item, item.place(db), parsed, then),
     }
 }
@@ -100,15 +102,15 @@ pub fn with_source(
     then: impl FnOnce(&Source<'_>),
 ) {
     let text = program::text(file.source(db));
-    with_text(db, file, item, text, place.start, parsed, then);
+    with_text(db, file, item, (text, Some(place.start)), parsed, then);
 }
 
 fn with_text(
     db: &dyn Db,
     file: File,
     item: Item<'_>,
-    text: &str,
-    start: u32,
+    // And where the item begins in it; `None` in its own.
+    (text, start): (&str, Option<u32>),
     parsed: &ParsedItem,
     then: impl FnOnce(&Source<'_>),
 ) {
@@ -121,15 +123,19 @@ fn with_text(
         _ => ir::Language::Cuda,
     };
     let bodies = program::bodies(db, file);
-    then(&Source::new(
+    let source = Source::new(
         parsed,
         tokens,
         text,
-        start,
+        start.unwrap_or(0),
         db::environment(db, file),
         &bodies,
         language,
-    ));
+    );
+    then(&match start {
+        Some(_) => source,
+        None => source.of_item_alone(),
+    });
 }
 
 /// Returns the permissions of the configuration and the facts.

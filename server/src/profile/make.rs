@@ -56,6 +56,9 @@ pub enum MakeError {
     /// The run: of which file, and why.
     #[error("{}: {error}", path.display())]
     Run { path: PathBuf, error: RunError },
+    /// The profile to which counts were to be added.
+    #[error("{0}; nothing was added to it")]
+    Sum(String),
     #[error(transparent)]
     Write(#[from] crate::host::WriteError),
 }
@@ -136,9 +139,11 @@ pub fn make(
     let target = order.output.clone().unwrap_or_else(|| beside(path));
     // Items profiled before, on other inputs, stay: a file may have several entry points.
     let old = match (order.output.is_none() || order.add) && target.exists() {
-        true => load(&target)
-            .ok()
-            .filter(|old| old.warp_size == new.warp_size),
+        true => match (load(&target), &order.output) {
+            (Ok(old), _) => Some(old).filter(|old| old.warp_size == new.warp_size),
+            (Err(error), Some(_)) => return Err(MakeError::Sum(error.to_string())),
+            (Err(_), None) => None,
+        },
         false => None,
     };
     let mut profile = old.unwrap_or_else(|| StoredProfile {

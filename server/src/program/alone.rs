@@ -4,11 +4,11 @@
 use super::{preprocess_options, settings, text};
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::Body;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use std::fmt::Write;
 use std::sync::Arc;
-use syntax::c_family::lexer::{lex, lex_shared};
+use syntax::c_family::lexer::{LexedFile, lex, lex_shared};
 use syntax::c_family::token::TokenKind;
 use syntax::preprocess::{IncludedFile, ItemTokens, NoIncludes, Unit, preprocess};
 use syntax::{FileId, Span};
@@ -76,7 +76,7 @@ fn definitions(db: &dyn Db, file: File, part: Span) -> Option<String> {
         if used.name_span.start >= part.end {
             break;
         }
-        // One without a definition tells its line or counts its uses.
+        // `_Pragma` has none.
         let definition = used.definition?;
         if !wanted.contains(&definition) {
             wanted.push(definition);
@@ -100,12 +100,18 @@ fn definitions(db: &dyn Db, file: File, part: Span) -> Option<String> {
         let line = text.get(name.start as usize..(end as usize).max(name.end as usize))?;
         let _ = writeln!(out, "#define {line}");
         let body = lex(text.get(start as usize..end as usize)?);
-        for token in &body.tokens {
-            if token.kind == TokenKind::Ident
-                && let Some(&nested) = db::macros_by_name(db, file).get(body.text_of(*token))
-                && !wanted.contains(&nested)
-            {
-                wanted.push(nested);
+        let mut names = body
+            .tokens
+            .iter()
+            .filter(|it| it.kind == TokenKind::Ident)
+            .peekable();
+        if names.peek().is_none() {
+            continue;
+        }
+        let macros = db::macros_by_name(db, file);
+        for nested in names.filter_map(|name| macros.get(body.text_of(*name))) {
+            if !wanted.contains(nested) {
+                wanted.push(*nested);
             }
         }
     }
@@ -160,17 +166,15 @@ impl ItemText {
         after.strip_prefix(front)?.strip_suffix(behind)
     }
 
-    /// Names in another text for it that are not in its own.
-    pub(super) fn adds_a_name(&self, text: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
+    /// Another text for it names no macro that its own does not name: what the file has for it is not in front.
+    pub(super) fn adds_no_name_of(&self, macros: &FxHashMap<SmolStr, u32>, text: &str) -> bool {
         let (own, new) = (lex(&self.text), lex(text));
-        let mut names = new
-            .tokens
-            .iter()
-            .filter(|token| token.kind == TokenKind::Ident);
-        names.any(|name| {
-            let name = new.text_of(*name);
-            let stood = |token: &_| own.text_of(*token) == name;
-            is_wanted(name) && !own.tokens.iter().any(stood)
-        })
+        let names = |lexed: &LexedFile| -> FxHashSet<SmolStr> {
+            let all = lexed.tokens.iter().map(|token| lexed.text_of(*token));
+            all.filter(|name| macros.contains_key(*name))
+                .map(SmolStr::from)
+                .collect()
+        };
+        names(&new).is_subset(&names(&own))
     }
 }

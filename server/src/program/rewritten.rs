@@ -2,7 +2,6 @@
 //! Nothing of it is kept. The declarations of the unit are taken to stay as they are, but for those that the
 //! edit adds.
 
-use super::alone::ItemText;
 use super::{Includes, ItemBodies, key, path_text};
 use crate::db::{self, Db, File, Item};
 use codegen::specialize::source::Source;
@@ -90,25 +89,20 @@ pub fn rewritten(
     source: &Source<'_>,
     text: &str,
 ) -> Option<Rewritten> {
-    if let Some(own) = db::alone(db, item) {
-        if is_alone(own, source) {
-            let read = own.read(db, item, text)?;
-            return Some(lowered(db, item, &read, 0, None));
-        }
-        let file = item.main(db);
-        let is_macro = |name: &str| db::macros_by_name(db, file).contains_key(name);
-        let part = own.part(source.text, source.start, text);
-        let part = part.filter(|part| !own.adds_a_name(part, is_macro));
-        if let Some(read) = part.and_then(|part| own.read(db, item, part)) {
-            return Some(lowered(db, item, &read, source.start, None));
-        }
+    let read = db::alone(db, item).as_ref().and_then(|own| {
+        let part = match source.alone {
+            true => Some(text),
+            false => own.part(source.text, source.start, text),
+        }?;
+        let macros = db::macros_by_name(db, item.main(db));
+        let known = own.adds_no_name_of(macros, part);
+        known.then(|| own.read(db, item, part)).flatten()
+    });
+    match read {
+        Some(read) => Some(lowered(db, item, &read, source.start, None)),
+        None if source.alone => None,
+        None => in_file(db, item, text),
     }
-    in_file(db, item, text)
-}
-
-/// The source's text is that of the item, not of its file.
-fn is_alone(own: &ItemText, source: &Source<'_>) -> bool {
-    source.start == 0 && *source.text == *own.text
 }
 
 fn in_file(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
@@ -228,6 +222,47 @@ mod tests {
             }
         }
         assert!(seen > 200, "{seen}");
+    }
+
+    fn opened(text: &str) -> (Database, File) {
+        let mut db = Database::default();
+        let source = Text::Text {
+            text: Arc::from(text),
+            lossy: false,
+        };
+        let file = db.file_with_text(Path::new("/project/k.cu"), source);
+        (db, file)
+    }
+
+    #[test]
+    fn macros_and_namespaces_go_with_it() {
+        let (db, file) = opened(
+            "#define N 4\r\n#define LAST (N - 1)\r\n#define UNUSED 7\r\nnamespace a { namespace {\r\n\
+             __global__ void k(int *p) {\r\n  p[LAST] = N;\r\n}\r\n} }\r\n",
+        );
+        let item = db::items(&db, file)[0];
+        let own = db::alone(&db, item).as_ref().unwrap();
+        let macros = db::macros_by_name(&db, file);
+        assert!(own.adds_no_name_of(macros, &own.text.replace("p[LAST]", "p[N]")));
+        assert!(!own.adds_no_name_of(macros, &own.text.replace("p[LAST]", "p[UNUSED]")));
+        // Two items where there was one are none.
+        let two = format!("{} int x;", own.text);
+        assert!(own.read(&db, item, &two).is_none());
+    }
+
+    #[test]
+    fn what_depends_on_its_place_is_read_in_its_file() {
+        for body in [
+            "p[0] = __LINE__;",
+            "\n#ifdef N\np[0] = 1;\n#endif\n",
+            "\n#define M 1\np[0] = M;\n",
+        ] {
+            let (db, file) = opened(&format!(
+                "#define N 4\n\n\n__global__ void k(int *p) {{ {body} }}\n"
+            ));
+            let item = db::items(&db, file)[0];
+            assert!(db::alone(&db, item).is_none(), "{body}");
+        }
     }
 
     /// The items of a file that stand alone, with a statement more; returns how many.

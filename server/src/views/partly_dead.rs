@@ -100,7 +100,7 @@ fn action(tried: Tried) -> Action {
 /// ``Move `w` to where it is read: 27 of 100 executions remain``
 fn title(name: &str, offer: &Offer) -> String {
     if offer.plan.copies.is_empty() {
-        return format!("Remove what `{name}` is set to: nothing reads it");
+        return format!("Remove the computation of `{name}`: nothing reads it");
     }
     let flag = match offer.plan.flagged {
         true => ", under a flag",
@@ -237,6 +237,7 @@ pub fn hover(db: &dyn Db, item: Item<'_>, span: Span) -> Option<String> {
 /// `27 executions`, `50 % of its executions by warps`
 pub fn remaining(moved: Remaining) -> String {
     match moved {
+        Remaining::Lanes(0) => "no executions".to_owned(),
         Remaining::Lanes(executed) => format!("{executed} executions"),
         Remaining::Warps(share) => format!("{} of its executions by warps", percent(share)),
     }

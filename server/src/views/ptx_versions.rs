@@ -209,12 +209,12 @@ impl Trying<'_> {
         }
         // Each is judged in the text that the later ones are in already.
         chosen.sort_by_key(|it| std::cmp::Reverse(it.insertions[0].0));
-        let mut after = self.text.to_owned();
+        let mut after = self.text().to_owned();
         let mut edits = Vec::new();
         for version in chosen {
-            let version = version.judged(&after, self.start).ok()?;
+            let version = version.judged(&after, self.start()).ok()?;
             for (offset, text) in version.insertions.into_iter().rev() {
-                let at = self.start + offset;
+                let at = self.start() + offset;
                 after.insert_str(at as usize, &text);
                 edits.push((Span::at(at), text));
             }
@@ -287,7 +287,7 @@ impl Trying<'_> {
         let edits = made
             .insertions
             .into_iter()
-            .map(|(offset, text)| (Span::at(self.start + offset), text));
+            .map(|(offset, text)| (Span::at(self.start() + offset), text));
         out.what = Doing::Edit(edits.collect());
         out
     }

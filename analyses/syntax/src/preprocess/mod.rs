@@ -231,7 +231,7 @@ pub struct MacroUse {
     pub name_span: Span,
     /// Name and arguments.
     pub span: Span,
-    /// Index into `Unit::macros`; `None` for `__LINE__` and its like.
+    /// Index into `Unit::macros`; `None` for `_Pragma`. Uses of `__LINE__` and its like are not listed.
     pub definition: Option<u32>,
 }
 

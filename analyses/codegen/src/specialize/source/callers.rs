@@ -78,8 +78,11 @@ impl Source<'_> {
         !in_sight && self.derivative_elsewhere(function)
     }
 
-    /// A word of the file outside of a function takes derivatives.
+    /// A word of the file outside of a function takes derivatives; of an item alone that is not known.
     fn derivative_elsewhere(&self, function: &Function) -> bool {
+        if self.alone {
+            return true;
+        }
         let own = function.span.shifted(self.start);
         let outside = [
             self.text.get(..own.start as usize),

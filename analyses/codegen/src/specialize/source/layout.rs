@@ -104,12 +104,23 @@ impl Source<'_> {
         if !self.slice(last).trim_end().ends_with("*/") {
             return None;
         }
-        let before = self.slice(Span::new(floor, last.end));
-        let open = before.rfind("/*")?;
-        let whole = before[open..].trim_end();
-        let start = floor + open as u32;
-        let alone = self.begins_line(start) && whole.find("*/") == Some(whole.len() - 2);
-        alone.then(|| self.line(start).start)
+        let before = self.slice(Span::new(floor, last.end)).trim_end();
+        // Only what stands between statements: no string holds a `/*`.
+        let (mut at, mut begins) = (0, None);
+        while let Some(found) = before.get(at..).and_then(|rest| rest.find(['/', '\n'])) {
+            let rest = &before[at + found..];
+            let length = match rest {
+                line if line.starts_with("//") => line.find('\n').unwrap_or(line.len()),
+                block if block.starts_with("/*") => {
+                    begins = Some(at + found);
+                    2 + block[2..].find("*/")? + 2
+                }
+                _ => 1,
+            };
+            at += found + length;
+        }
+        let start = floor + begins? as u32;
+        (at == before.len() && self.begins_line(start)).then(|| self.line(start).start)
     }
 
     /// The first of the comment lines directly above a line.
@@ -164,7 +175,8 @@ impl Source<'_> {
             let text = self.slice(line).trim();
             if !text.is_empty() && !text.starts_with(['#', '}']) && line.end <= end {
                 let own = self.indentation(line.start);
-                if own.len() > outer.len() {
+                let is_label = text.starts_with("case ") || text.ends_with(':');
+                if !own.is_empty() && own != outer && !is_label {
                     return own.to_owned();
                 }
                 break;

@@ -70,13 +70,15 @@ pub const MARK: &str = "lockstep: version on zero of ";
 #[allow(missing_debug_implementations)]
 pub struct Source<'a> {
     pub item: &'a ParsedItem,
-    /// The whole file.
+    /// The whole file, unless the item stands alone.
     pub text: &'a str,
     /// The offset at which the item begins in it.
     pub start: u32,
     pub environment: &'a Environment,
     pub bodies: &'a dyn Bodies,
     pub language: Language,
+    /// The text is that of the item: nothing is known of the file around it.
+    pub alone: bool,
     /// Uses of macros in the item.
     pub(crate) macros: Vec<Span>,
     memo: RefCell<FxHashMap<ItemKey, Option<Effects>>>,
@@ -245,7 +247,17 @@ impl<'a> Source<'a> {
             bodies,
             language,
             macros,
+            alone: false,
             memo: RefCell::default(),
+        }
+    }
+
+    /// The same where the text is that of the item alone, not of its file.
+    #[must_use]
+    pub fn of_item_alone(self) -> Self {
+        Source {
+            alone: true,
+            ..self
         }
     }
 

@@ -133,29 +133,35 @@ pub fn refused_at(function: &Function, offset: u32) -> Option<(SmolStr, Refusal)
         all_statements(stmt, &mut all, 0);
     }
     let inside = |stmt: &&&Stmt| stmt.span.start <= offset && offset <= stmt.span.end;
-    let told = |stmt: &&Stmt| Some((stmt.span, refused(stmt)?));
+    let told = |stmt: &&Stmt| Some((stmt.span, refused(stmt, offset)?));
     let found = all.iter().filter(inside).filter_map(told);
     found
         .min_by_key(|(span, _)| span.len())
         .map(|(_, found)| found)
 }
 
-fn refused(stmt: &Stmt) -> Option<(SmolStr, Refusal)> {
+fn refused(stmt: &Stmt, offset: u32) -> Option<(SmolStr, Refusal)> {
     let told =
         |name: &SmolStr, why: fn(SmolStr) -> Refusal| Some((name.clone(), why(name.clone())));
     let target = match &stmt.kind {
         StmtKind::Declaration(declaration) => {
-            let [first, _, ..] = declaration.declarators.as_slice() else {
-                return None;
+            let all = declaration.declarators.as_slice();
+            let plain = |each: &Declarator| match &each.name {
+                DeclaratorName::Plain(ident) => Some(ident.clone()),
+                _ => None,
             };
-            let DeclaratorName::Plain(ident) = &first.name else {
-                return None;
-            };
+            let mut names = all.iter().filter_map(plain);
+            let at = names.clone().rfind(|ident| ident.span.start <= offset);
+            let ident = at.or_else(|| names.next()).filter(|_| all.len() > 1)?;
             return told(&ident.name, Refusal::Several);
         }
         StmtKind::Expr(Expr {
             kind:
-                ExprKind::Assign { left: target, .. }
+                ExprKind::Assign {
+                    op: Some(_),
+                    left: target,
+                    ..
+                }
                 | ExprKind::Unary {
                     op:
                         UnaryOp::PreIncrement
@@ -166,6 +172,10 @@ fn refused(stmt: &Stmt) -> Option<(SmolStr, Refusal)> {
                 },
             ..
         }) => target,
+        StmtKind::Expr(Expr {
+            kind: ExprKind::Assign { left, .. },
+            ..
+        }) if !matches!(left.kind, ExprKind::Name(_)) => left,
         _ => return None,
     };
     match &target.kind {
@@ -299,7 +309,10 @@ pub fn plan(
                 return Err(Refusal::ReadOnEachWay(name()));
             }
             if terms.prices.statement < LEAST_UNPROFILED {
-                return Err(Refusal::Cheap(name()));
+                return Err(Refusal::Cheap {
+                    name: name(),
+                    least: LEAST_UNPROFILED as u32,
+                });
             }
             (sinking, counts)
         }

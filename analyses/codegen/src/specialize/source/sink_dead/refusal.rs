@@ -43,16 +43,16 @@ pub enum Refusal {
     Effect { name: SmolStr, effect: Effect },
     #[error("`{0}` is computed of itself")]
     OfItself(SmolStr),
-    #[error("only a part of `{0}` is set here")]
+    #[error("an element or a member of `{0}` is set here; only whole variables are moved")]
     Part(SmolStr),
     #[error("several variables are declared here in one statement: give `{0}` one of its own")]
     Several(SmolStr),
     #[error("`{0}` is a literal or another variable: there is nothing to compute")]
     Trivial(SmolStr),
     #[error(
-        "computing `{0}` costs less than three cycles by the estimate: too little to move it without a profile"
+        "computing `{name}` costs less than {least} cycles by the estimate: too little to move it without a profile"
     )]
-    Cheap(SmolStr),
+    Cheap { name: SmolStr, least: u32 },
     #[error("{copies} copies of `{name}` would be needed, and no profile says that they pay")]
     ManyCopies { name: SmolStr, copies: usize },
     #[error("`{0}` is set in a `switch`")]
@@ -94,7 +94,7 @@ impl Refusal {
             Refusal::NoStatement
                 | Refusal::NotLocal(_)
                 | Refusal::Trivial(_)
-                | Refusal::Cheap(_)
+                | Refusal::Cheap { .. }
                 | Refusal::OfItself(_)
                 | Refusal::Part(_)
                 | Refusal::Several(_)

@@ -303,10 +303,11 @@ impl Writer<'_> {
             false => source.comment_above(own, self.floor(stmt)),
         };
         let above = source.slice(Span::new(start, own));
-        // Lines of a block comment stand below its star.
-        let line = |line: &str| match line.trim() {
-            star if star.starts_with('*') => format!(" {star}"),
-            plain => plain.to_owned(),
+        // Lines of a block comment keep their place below its beginning.
+        let indent = source.indentation(stmt.start);
+        let line = |line: &str| {
+            let inner = line.strip_prefix(indent).unwrap_or(line.trim_start());
+            inner.trim_end().to_owned()
         };
         let above = above.lines().map(line).collect();
         let behind = source.slice(Span::new(stmt.end, end)).trim().to_owned();

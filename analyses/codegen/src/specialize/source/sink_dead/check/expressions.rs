@@ -276,7 +276,7 @@ impl Run<'_> {
                 configuration,
                 arguments,
             } => {
-                let mut parts = vec![tag("launch"), word(self.slice(callee.span)), self.memory];
+                let mut parts = vec![tag("launch"), self.memory, self.expr(callee, d)?.hash];
                 for part in configuration.iter().chain(arguments) {
                     parts.push(self.expr(part, d)?.hash);
                 }

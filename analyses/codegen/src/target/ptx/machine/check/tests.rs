@@ -50,15 +50,7 @@ fn guards_and_joins() {
         .replace("setp.lt", "st.local.b32 [spill+0], %r1;\n\tsetp.lt")
         .replace("\tld.param.u32 %r2, [a];\n", "\t@%p1 st.local.b32 [spill], %r1;\n\tld.param.u32 %r2, [a];\n\tst.local.b32 [spill+4], %r2;\n")
         .replace("add.s32 %r3, %r1", "add.s32 %r3, %r5");
-    let budget = Budget {
-        words: 9,
-        predicates: 3,
-        lanes: 32,
-        warps: 1,
-        whole_warps: false,
-        shared_bytes: 0,
-        scheduling: Scheduling::Waiting,
-    };
+    let budget = roomy();
     let before = parsed(&original.replace("HEAD", head));
     let judged = |text: &str| check(&before, &parsed(text), &Known::default(), &budget);
     assert_eq!(judged(&right), [], "{right}");
@@ -95,4 +87,96 @@ fn guards_and_joins() {
             .iter()
             .any(|violation| matches!(violation, Violation::Pressure { .. }))
     );
+}
+
+/// More registers than the texts need.
+fn roomy() -> Budget {
+    Budget {
+        words: 9,
+        predicates: 3,
+        lanes: 32,
+        warps: 1,
+        whole_warps: false,
+        shared_bytes: 0,
+        scheduling: Scheduling::Waiting,
+    }
+}
+
+/// A rewritten text is accepted, and refused with one statement replaced.
+#[track_caller]
+fn judged(original: &str, right: &str, wrong: &[(&str, &str)]) {
+    let before = parsed(original);
+    let found = |text: &str| check(&before, &parsed(text), &Known::default(), &roomy());
+    assert_eq!(found(right), [], "{right}");
+    for (from, to) in wrong {
+        assert!(right.contains(from), "{from}");
+        let all = found(&right.replace(from, to));
+        let values = all
+            .iter()
+            .all(|it| matches!(it, Violation::WrongValue { .. }));
+        assert!(values && !all.is_empty(), "{from}: {all:?}");
+    }
+}
+
+#[test]
+fn what_is_stored_for_a_call_is_loaded_again() {
+    let original = ".entry k(.param .u32 a)\n{\n\t.reg .b32 %r<9>;\n\
+        \tmov.u32 %r1, %tid.x;\n\tmul.lo.s32 %r1, %r1, 7;\n\t.param .b32 p;\n\tst.param.b32 [p], %r1;\n\
+        \tld.param.b32 %r2, [p];\n\tst.shared.u32 [%r2], %r2;\n\tret;\n}\n";
+    // The value is computed anew behind it.
+    let right = original.replace(
+        "\tst.shared.u32 [%r2], %r2;",
+        "\tmov.u32 %r4, %tid.x;\n\tmul.lo.s32 %r4, %r4, 7;\n\tst.shared.u32 [%r4], %r4;",
+    );
+    judged(original, &right, &[("%r4, %r4, 7", "%r4, %r4, 6")]);
+    let before = |text: &str, line: &str| {
+        text.replace("\tld.param.b32 %r2", &format!("{line}\tld.param.b32 %r2"))
+    };
+    // What else is stored there, by whatever name of the space, and what a call does to it is not known.
+    for line in [
+        "\tst.param.b32 [p], %r5;\n",
+        "\tst.param::func.b32 [p], %r5;\n",
+        "\tst.param.b16 [p+2], %h1;\n",
+        "\tcall f, (p);\n",
+    ] {
+        let head = |text: &str| {
+            text.replace("\t.param .b32 p;", "\t.reg .b16 %h<3>;\n\t.param .b32 p;\n\tmov.u32 %r5, %clock;\n\tcvt.u16.u32 %h1, %r5;")
+        };
+        let (original, right) = (before(&head(original), line), before(&head(&right), line));
+        let found = check(
+            &parsed(&original),
+            &parsed(&right),
+            &Known::default(),
+            &roomy(),
+        );
+        assert!(
+            matches!(found[..], [Violation::WrongValue { .. }, ..]),
+            "{line}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn constants_are_shifted() {
+    for (shift, value) in [
+        ("shr.s32 %r1, -64, 3", -8i64),
+        ("shr.u32 %r1, -64, 28", 15),
+        ("shr.s32 %r1, 64, 3", 8),
+    ] {
+        let original = format!(
+            ".entry k(.param .u32 a)\n{{\n\t.reg .b32 %r<9>;\n\t{shift};\n\tmov.u32 %r2, %tid.x;\n\
+             \tadd.s32 %r3, %r2, %r1;\n\tst.shared.u32 [%r3], %r3;\n\tret;\n}}\n"
+        );
+        let anew = |value: i64| {
+            original.replace(
+                "\tst.shared.u32 [%r3], %r3;",
+                &format!("\tmov.u32 %r4, %tid.x;\n\tadd.s32 %r4, %r4, {value};\n\tst.shared.u32 [%r4], %r4;"),
+            )
+        };
+        let (from, to) = (
+            format!("%r4, %r4, {value}"),
+            format!("%r4, %r4, {}", value + 1),
+        );
+        judged(&original, &anew(value), &[(&from, &to)]);
+    }
 }

@@ -437,6 +437,12 @@ impl Text<'_> {
         places.windows(2).map(|pair| (pair[0], pair[1])).collect()
     }
     /// Bits of a value of a register, as its polynomials have them.
+    /// One declaration of the text has this name.
+    pub(super) fn declares_once(&self, name: &str) -> bool {
+        let declared = self.lines.iter().filter_map(|line| line.memory);
+        let names = declared.flat_map(|memory| &memory.declarators);
+        names.filter(|each| each.name.text == name).count() == 1
+    }
     pub(super) fn bits(&self, register: Register) -> u32 {
         match self.classes[register as usize] {
             Some(Class::Predicate) => 1,

@@ -174,6 +174,12 @@ impl<'a, 't> Walk<'a, 't> {
         contents: &mut Contents,
         out: &mut Vec<Violation>,
     ) {
+        // A variable of a block ends with the block: of two of one name none is followed.
+        let is_argument = slots::argument(own).is_some_and(|(argument, ..)| {
+            argument
+                .variable()
+                .is_some_and(|name| self.before.declares_once(name))
+        });
         if own.memory.is_some() || own.is_opcode("call") {
             contents.forget_arguments();
         }
@@ -210,16 +216,22 @@ impl<'a, 't> Walk<'a, 't> {
         }
         // What the result equals beside itself.
         let of = |place: usize| {
-            let original = own.places[place].0;
-            let mut all = self.forms[original as usize].clone();
+            let mut all = self.forms[own.places[place].0 as usize].clone();
             all.extend(contents.pure(&Storage::Register(line.places[place].0), own.guard));
-            all.extend(self.number(original));
+            all
+        };
+        let or_number = |place: usize| {
+            let mut all = of(place);
+            all.extend(self.number(own.places[place].0));
             all
         };
         let mut also = evaluate::result(own, self.before, None, &of);
+        also.extend(evaluate::result(own, self.before, None, &or_number));
+        also.sort();
+        also.dedup();
         let width = |place: usize| self.before.bits(own.places[place].0);
         match slots::argument(own) {
-            Some((argument, bits, place)) if width(place) == bits => {
+            Some((argument, bits, place)) if is_argument && width(place) == bits => {
                 let original = own.places[place].0;
                 if own.is_opcode("ld") {
                     let held = contents.under(&argument, own.guard).into_iter();
@@ -231,7 +243,8 @@ impl<'a, 't> Walk<'a, 't> {
                     contents.write(&argument, all, own.guard);
                 }
             }
-            _ if own.is_opcode("st") && own.has("param") => contents.forget_arguments(),
+            // `st.param::func` and the like; other variables are not in reach of other stores.
+            _ if own.is_opcode("st") && line_names(own, "param") => contents.forget_arguments(),
             _ => {}
         }
         let mut copied: Vec<Held> = Vec::new();
@@ -543,6 +556,13 @@ impl<'a, 't> Walk<'a, 't> {
         }
         false
     }
+}
+
+/// A modifier is this word, or this word with what follows it behind `::`.
+fn line_names(line: &Line<'_>, word: &str) -> bool {
+    let same = |modifier: &SmolStr| modifier.split("::").next() == Some(word);
+    line.instruction
+        .is_some_and(|it| it.modifiers.iter().any(same))
 }
 
 /// The target and the source of a move between registers.
