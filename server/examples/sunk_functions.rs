@@ -41,7 +41,7 @@ fn main() {
         "function", "cycles", "moved", "profile", "moved", "classical"
     );
     for path in &files {
-        // A file that overflows the stack or runs out of memory would end the others.
+        // Deep texts need a large stack, and what goes wrong in one file does not end the others.
         let path = path.clone();
         let worker = std::thread::Builder::new().stack_size(64 << 20);
         let found = worker.spawn(move || of_file(&path)).map(|it| it.join());

@@ -5,7 +5,7 @@ mod command;
 mod support;
 
 use command::{Place, errors, lockstep, text};
-use serde_json::json;
+use serde_json::{Value, json};
 use support::Client;
 
 /// The best of some candidates, whose energy is asked for where one is better.
@@ -448,6 +448,39 @@ fn a_statement_of_ptx_goes_behind_the_branch_that_does_without_it() {
         found.contains("information[partially-dead]: `%f2` is computed 4096 times")
             && found.contains("50 % of its executions by warps remain"),
         "{found}"
+    );
+    let report = text(&lockstep(&[
+        "paths",
+        &file,
+        "--no-config",
+        "--format",
+        "json",
+    ]));
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let dead = report["functions"][0]["partly_dead"].as_array();
+    let root = dead.and_then(|rows| rows.iter().find(|row| row["variable"] == "%f2"));
+    let root = root.expect("a row");
+    assert_eq!(root["moved_by_warps"], 0.5, "{root}");
+    assert_eq!(root["moved"], Value::Null, "{root}");
+    let mut client = Client::spawn(env!("CARGO_BIN_EXE_lockstep"), &["serve", "--stdio"]);
+    client.initialize(json!({ "general": { "positionEncodings": ["utf-8"] } }));
+    let uri = format!("file://{file}");
+    client.open(&uri, "ptx", ROOT_OF_A_HALF);
+    let shown = client.request(
+        "textDocument/inlayHint",
+        json!({ "textDocument": { "uri": uri }, "range": {
+            "start": { "line": 17, "character": 0 }, "end": { "line": 18, "character": 0 } } }),
+    );
+    assert!(shown.to_string().contains("dead in 50 %"), "{shown}");
+    let hover = client.request(
+        "textDocument/hover",
+        json!({ "textDocument": { "uri": uri }, "position": { "line": 17, "character": 14 } }),
+    );
+    assert!(
+        hover
+            .to_string()
+            .contains("50 % of its executions by warps remain"),
+        "{hover}"
     );
     let after = at(&file, &["apply", "sink-dead"], "18:3");
     let moved = "\tld.global.f32 %f1, [%rd4];

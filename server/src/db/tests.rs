@@ -363,11 +363,13 @@ __global__ void second(float *out, const float *in, int n) {
 }
 ";
 
-#[test]
-fn an_edit_elsewhere_tries_no_moves_again() {
-    let mut watched = Watched::new();
-    let path = Path::new("/project/profiled.cu");
-    let main = watched.file("/project/profiled.cu", PROFILED);
+fn first_of(watched: &Watched, main: File) -> Item<'_> {
+    let mut all = items(&watched.db, main).iter();
+    *all.find(|item| item.name(&watched.db) == "first").unwrap()
+}
+
+/// Puts the profile of `first` beside the file, and looks at it.
+fn profiled(watched: &mut Watched, main: File, path: &Path) {
     let order = crate::profile::make::Order {
         item: Some("first".to_owned()),
         ..crate::profile::make::Order::default()
@@ -377,7 +379,15 @@ fn an_edit_elsewhere_tries_no_moves_again() {
     let beside = crate::profile::beside(path);
     watched.db.file_with_text(&beside, source(&profile));
     watched.look(main);
-    let first = crate::program::own_items(&watched.db, main)[1].1;
+}
+
+#[test]
+fn an_edit_elsewhere_tries_no_moves_again() {
+    let mut watched = Watched::new();
+    let path = Path::new("/project/profiled.cu");
+    let main = watched.file("/project/profiled.cu", PROFILED);
+    profiled(&mut watched, main, path);
+    let first = first_of(&watched, main);
     assert!(alone(&watched.db, first).is_some());
     let rows = partly_dead(&watched.db, first).clone();
     assert!(rows[0].moved.is_some(), "{rows:?}");
@@ -388,8 +398,53 @@ fn an_edit_elsewhere_tries_no_moves_again() {
     for name in ["partly_dead", "irrelevant_loads"] {
         assert_eq!(count(&counts, name), 1, "{counts:?}");
     }
-    // A macro that it uses.
+    // A macro that it uses, in a definition that it has alone.
     watched.edit(main, &text.replace("0.5f", "0.25f"));
+    watched.look(main);
+    let now = alone(&watched.db, first_of(&watched, main))
+        .clone()
+        .unwrap();
+    assert!(format!("{now:?}").contains("0.25f"), "{now:?}");
+}
+
+const TWO_ROOTS: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry first(.param .u64 x) .reqntid 64, 1, 1
+{
+\t.reg .pred %p<2>;
+\t.reg .b32 %r<4>;
+\t.reg .f32 %f<4>;
+\t.reg .b64 %rd<8>;
+\tld.param.u64 %rd1, [x];
+\tmov.u32 %r1, %tid.x;
+\tcvt.rn.f32.u32 %f1, %r1;
+\tsqrt.rn.f32 %f2, %f1;
+\tsetp.lt.u32 %p1, %r1, 32;
+\t@%p1 bra $DONE;
+\tst.global.f32 [%rd1], %f2;
+$DONE:
+\tret;
+}
+.visible .entry second(.param .u64 y)
+{
+\tret;
+}
+";
+
+#[test]
+fn an_edit_of_ptx_elsewhere_tries_no_moves_again() {
+    let mut watched = Watched::new();
+    let path = Path::new("/project/roots.ptx");
+    let main = watched.file("/project/roots.ptx", TWO_ROOTS);
+    profiled(&mut watched, main, path);
+    let rows = partly_dead(&watched.db, first_of(&watched, main)).clone();
+    assert!(rows.iter().any(|row| row.moved.is_some()), "{rows:?}");
+    watched.edit(
+        main,
+        &TWO_ROOTS.replace("y)\n{", "y)\n{\n\tbar.sync 0;"),
+    );
     let counts = watched.look(main);
-    assert!(count(&counts, "partly_dead") >= 1, "{counts:?}");
+    assert_eq!(count(&counts, "partly_dead"), 1, "{counts:?}");
 }

@@ -218,9 +218,13 @@ fn moves_of_ptx(db: &dyn Db, file: File, item: Item<'_>, rows: &mut [DeadRow]) {
 }
 
 /// Lanes of a warp may take both sides of the branch with this condition.
-pub(super) fn parts_lanes(part: Option<&Part<'_>>, condition: Span) -> bool {
-    let branches = part.into_iter().flat_map(|part| &part.facts.branches);
-    let mut here = branches.filter(|branch| branch.loc.span == condition);
+pub(super) fn parts_lanes<'a>(
+    parts: impl IntoIterator<Item = &'a Part<'a>>,
+    condition: Span,
+) -> bool {
+    let branches = parts.into_iter().flat_map(|part| &part.facts.branches);
+    let inside = |span: Span| condition.start <= span.start && span.end <= condition.end;
+    let mut here = branches.filter(|branch| inside(branch.loc.span));
     here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
 }
 

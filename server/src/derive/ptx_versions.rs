@@ -1,5 +1,6 @@
 //! Rewritings of PTX documents by a zero that are tried: written, and judged by the checker.
 
+use super::partly_dead::parts_lanes;
 use super::{parts, versions};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Body};
@@ -8,7 +9,6 @@ use codegen::specialize::frequency::frequency;
 use codegen::specialize::ptx::{
     Candidate, Document, Refusal, Rejection, Settings, Stay, Sunk, check, remove, unguard,
 };
-use facts::Scope;
 use facts::cost::Machine;
 use ir::{Block, EntityVec, Function};
 use syntax::Span;
@@ -91,13 +91,7 @@ impl<'a> Trying<'a> {
     pub fn sink(&self, offset: u32) -> Option<Result<Sunk, Stay>> {
         let at = self.document.statement_at(offset)?;
         let parts = parts::parts(self.db, self.item);
-        let branches = || parts.iter().flat_map(|part| &part.facts.branches);
-        let parts_lanes = |span: Span| {
-            let mut here = branches().filter(|branch| {
-                span.start <= branch.loc.span.start && branch.loc.span.end <= span.end
-            });
-            here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
-        };
+        let parts_lanes = |span: Span| parts_lanes(&parts, span);
         let profiled = self.profiled.then_some(&self.weights);
         Some(self.document.sink(at, self.machine, profiled, &parts_lanes))
     }

@@ -87,7 +87,9 @@ pub fn with_item(db: &dyn Db, file: File, item: Item<'_>, then: impl FnOnce(&Sou
     // What callers out of sight take derivatives of is looked for in the file.
     let called = file.language(db) == Language::Hlsl && !item.holds(db).kernels;
     match db::alone(db, item).as_ref().filter(|_| !called) {
-        Some(alone) => with_text(db, file, item, (&alone.text, None), parsed, then),
+        Some(alone) => with_text(db, file, item, &alone.text, 0, parsed, |source| {
+            then(&source.of_item_alone());
+        }),
         None => with_source(db, file, item, item.place(db), parsed, then),
     }
 }
@@ -102,17 +104,19 @@ pub fn with_source(
     then: impl FnOnce(&Source<'_>),
 ) {
     let text = program::text(file.source(db));
-    with_text(db, file, item, (text, Some(place.start)), parsed, then);
+    with_text(db, file, item, text, place.start, parsed, |source| {
+        then(&source);
+    });
 }
 
 fn with_text(
     db: &dyn Db,
     file: File,
     item: Item<'_>,
-    // And where the item begins in it; `None` in its own.
-    (text, start): (&str, Option<u32>),
+    text: &str,
+    start: u32,
     parsed: &ParsedItem,
-    then: impl FnOnce(&Source<'_>),
+    then: impl FnOnce(Source<'_>),
 ) {
     let Body::Tokens { tokens, .. } = item.body(db) else {
         return;
@@ -123,19 +127,15 @@ fn with_text(
         _ => ir::Language::Cuda,
     };
     let bodies = program::bodies(db, file);
-    let source = Source::new(
+    then(Source::new(
         parsed,
         tokens,
         text,
-        start.unwrap_or(0),
+        start,
         db::environment(db, file),
         &bodies,
         language,
-    );
-    then(&match start {
-        Some(_) => source,
-        None => source.of_item_alone(),
-    });
+    ));
 }
 
 /// Returns the permissions of the configuration and the facts.

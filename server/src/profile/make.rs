@@ -140,6 +140,14 @@ pub fn make(
     // Items profiled before, on other inputs, stay: a file may have several entry points.
     let old = match (order.output.is_none() || order.add) && target.exists() {
         true => match (load(&target), &order.output) {
+            (Ok(old), Some(_)) if old.warp_size != new.warp_size => {
+                return Err(MakeError::Sum(format!(
+                    "{} counts warps of {} lanes, and this run has {}",
+                    target.display(),
+                    old.warp_size,
+                    new.warp_size
+                )));
+            }
             (Ok(old), _) => Some(old).filter(|old| old.warp_size == new.warp_size),
             (Err(error), Some(_)) => return Err(MakeError::Sum(error.to_string())),
             (Err(_), None) => None,

@@ -105,7 +105,7 @@ impl Source<'_> {
             return None;
         }
         let before = self.slice(Span::new(floor, last.end)).trim_end();
-        // Only what stands between statements: no string holds a `/*`.
+        // From the floor on there are comments and blanks alone: no string holds a `/*`.
         let (mut at, mut begins) = (0, None);
         while let Some(found) = before.get(at..).and_then(|rest| rest.find(['/', '\n'])) {
             let rest = &before[at + found..];

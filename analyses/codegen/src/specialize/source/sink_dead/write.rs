@@ -426,7 +426,7 @@ impl Writer<'_> {
         if let (Place::Before(anchor), [(at, _)]) = (copy.place, &mut edits[..])
             && source.begins_line(anchor.start)
         {
-            *at = Span::at(source.comment_above(at.start, 0));
+            *at = Span::at(source.comment_above(at.start, self.floor(anchor)));
         }
         self.edits.extend(edits);
         Ok(())

@@ -28,16 +28,6 @@ pub(super) enum Storage {
     RegisterLane(Register, u32),
 }
 
-impl Storage {
-    /// The variable that calls are passed, of a part of which it is the storage.
-    pub(super) fn variable(&self) -> Option<&SmolStr> {
-        match self {
-            Storage::Argument(name, ..) => Some(name),
-            _ => None,
-        }
-    }
-}
-
 /// An original predicate that has a value.
 pub(super) type Condition = (Register, bool);
 

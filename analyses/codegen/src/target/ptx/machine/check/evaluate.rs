@@ -39,16 +39,9 @@ pub(super) fn result(
 pub(super) fn loads_constant(line: &Line<'_>, text: &Text<'_>) -> bool {
     let ordered = ["volatile", "relaxed", "acquire", "mmio"];
     let parameter = || {
-        let mut variables = text.lines.iter().filter_map(|line| line.memory);
-        let names = |shape: &str, name: &str| {
-            let word = |c: char| !(c.is_ascii_alphanumeric() || "_$%".contains(c));
-            shape.split(word).any(|part| part == name)
-        };
-        line.has("param")
-            && !variables.any(|memory| {
-                let mut declared = memory.declarators.iter();
-                declared.any(|declared| names(&line.shape, &declared.name.text))
-            })
+        let apart = |c: char| !(c.is_ascii_alphanumeric() || "_$%".contains(c));
+        let mut words = line.shape.split(apart);
+        line.has("param") && !words.any(|word| text.variables.contains_key(word))
     };
     line.is_opcode("ld")
         && !ordered.iter().any(|word| line.has(word))

@@ -238,8 +238,9 @@ fn named(operand: &Operand) -> Option<SmolStr> {
     }
 }
 
-/// The variable for calls that a load or a store of one scalar accesses, its bits, and the place of the data.
-pub(super) fn argument(line: &Line<'_>) -> Option<(Storage, u32, usize)> {
+/// The variable for calls that a load or a store of one scalar accesses, its bits, and the place of the data. A variable of a
+/// block ends with the block: none is told of two with one name.
+pub(super) fn argument(line: &Line<'_>, text: &Text<'_>) -> Option<(Storage, u32, usize)> {
     let loads = line.is_opcode("ld");
     if !line.has("param") || !(loads || line.is_opcode("st")) {
         return None;
@@ -249,6 +250,9 @@ pub(super) fn argument(line: &Line<'_>) -> Option<(Storage, u32, usize)> {
     };
     let instruction = line.instruction?;
     let name = named(instruction.operands.get(usize::from(loads))?)?;
+    if text.variables.get(&name) != Some(&1) {
+        return None;
+    }
     let place = (*line.plain.get(usize::from(!loads))?)?;
     let bits: u32 = instruction.modifiers.last()?.get(1..)?.parse().ok()?;
     Some((Storage::Argument(name, first, bits / 8), bits, place))

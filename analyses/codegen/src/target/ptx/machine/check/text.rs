@@ -66,6 +66,8 @@ pub(super) struct Text<'t> {
     pub(super) returns: Vec<Register>,
     /// The lines that may follow each line.
     pub(super) successors: Vec<Vec<u32>>,
+    /// The number of variables in memory that the body declares, by name.
+    pub(super) variables: FxHashMap<SmolStr, u32>,
 }
 
 /// A name, the numbers behind it that are declared, and the class of them.
@@ -155,6 +157,13 @@ impl<'t> Text<'t> {
         }
         text.names = names.names;
         text.classes = names.classes;
+        let memory = text.lines.iter().filter_map(|line| line.memory);
+        for declared in memory.flat_map(|memory| &memory.declarators) {
+            *text
+                .variables
+                .entry(declared.name.text.clone())
+                .or_default() += 1;
+        }
         text.link();
         text
     }
@@ -437,12 +446,6 @@ impl Text<'_> {
         places.windows(2).map(|pair| (pair[0], pair[1])).collect()
     }
     /// Bits of a value of a register, as its polynomials have them.
-    /// One declaration of the text has this name.
-    pub(super) fn declares_once(&self, name: &str) -> bool {
-        let declared = self.lines.iter().filter_map(|line| line.memory);
-        let names = declared.flat_map(|memory| &memory.declarators);
-        names.filter(|each| each.name.text == name).count() == 1
-    }
     pub(super) fn bits(&self, register: Register) -> u32 {
         match self.classes[register as usize] {
             Some(Class::Predicate) => 1,

@@ -174,12 +174,6 @@ impl<'a, 't> Walk<'a, 't> {
         contents: &mut Contents,
         out: &mut Vec<Violation>,
     ) {
-        // A variable of a block ends with the block: of two of one name none is followed.
-        let is_argument = slots::argument(own).is_some_and(|(argument, ..)| {
-            argument
-                .variable()
-                .is_some_and(|name| self.before.declares_once(name))
-        });
         if own.memory.is_some() || own.is_opcode("call") {
             contents.forget_arguments();
         }
@@ -226,12 +220,14 @@ impl<'a, 't> Walk<'a, 't> {
             all
         };
         let mut also = evaluate::result(own, self.before, None, &of);
-        also.extend(evaluate::result(own, self.before, None, &or_number));
-        also.sort();
-        also.dedup();
+        if own.reads().any(|register| self.number(register).is_some()) {
+            also.extend(evaluate::result(own, self.before, None, &or_number));
+            also.sort();
+            also.dedup();
+        }
         let width = |place: usize| self.before.bits(own.places[place].0);
-        match slots::argument(own) {
-            Some((argument, bits, place)) if is_argument && width(place) == bits => {
+        match slots::argument(own, self.before) {
+            Some((argument, bits, place)) if width(place) == bits => {
                 let original = own.places[place].0;
                 if own.is_opcode("ld") {
                     let held = contents.under(&argument, own.guard).into_iter();
