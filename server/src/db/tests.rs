@@ -441,10 +441,7 @@ fn an_edit_of_ptx_elsewhere_tries_no_moves_again() {
     profiled(&mut watched, main, path);
     let rows = partly_dead(&watched.db, first_of(&watched, main)).clone();
     assert!(rows.iter().any(|row| row.moved.is_some()), "{rows:?}");
-    watched.edit(
-        main,
-        &TWO_ROOTS.replace("y)\n{", "y)\n{\n\tbar.sync 0;"),
-    );
+    watched.edit(main, &TWO_ROOTS.replace("y)\n{", "y)\n{\n\tbar.sync 0;"));
     let counts = watched.look(main);
     assert_eq!(count(&counts, "partly_dead"), 1, "{counts:?}");
 }

@@ -192,7 +192,139 @@ pub fn check(
     if let Some(name) = added.first() {
         return Err(Violation::Added((*name).clone()));
     }
-    effects_kept(slow, fast, &tainted(slow, &name), harmless)
+    let around = Around::new(before, (start, end), slow, &name);
+    let own = |word: &str| declares(slow, word) || around.unread(word, fast);
+    let mut zeros = around.zeros.clone();
+    taint(slow, &mut zeros);
+    effects_kept(slow, fast, &own, &zeros, harmless)
+}
+
+/// The text around a version, as far as it tells what the region works on.
+struct Around {
+    /// The whole text with the slow path as a block in the region's place.
+    tokens: Vec<Tok>,
+    /// That block, by its places among the tokens.
+    region: std::ops::Range<usize>,
+    /// The tested name, and what the statements directly in front of the region compute from it.
+    zeros: FxHashSet<String>,
+}
+
+impl Around {
+    fn new(text: &str, (start, end): (usize, usize), slow: &[Tok], name: &str) -> Self {
+        let mut tokens = toks(text.get(..start).unwrap_or(""));
+        let zeros = zeros_in_front(&tokens, words(&toks(name)));
+        let from = tokens.len();
+        let mark = |text: &str| Tok {
+            text: text.to_owned(),
+            kind: TokenKind::Eof,
+            start,
+            end,
+        };
+        tokens.push(mark("{"));
+        tokens.extend_from_slice(slow);
+        tokens.push(mark("}"));
+        let region = from..tokens.len();
+        tokens.extend(toks(text.get(end..).unwrap_or("")));
+        Around {
+            tokens,
+            region,
+            zeros,
+        }
+    }
+
+    /// An array of the function that nothing reads behind the region or in another iteration, and of which
+    /// nothing else knows: stores to it may go where the fast path reads it no more.
+    fn unread(&self, name: &str, fast: &[Tok]) -> bool {
+        let tokens = &self.tokens;
+        let at = self.region.start;
+        let declared = declarations(&tokens[..at])
+            .into_iter()
+            .rev()
+            .find(|&at| tokens[at].text == name && is(tokens, at + 1, "["));
+        let Some(declared) = declared else {
+            return false;
+        };
+        let end = scope_end(tokens, declared);
+        if end < at || tokens[declared..end].iter().any(|it| it.text == "goto") {
+            return false;
+        }
+        let again = (declared..at).find(|&head| {
+            let body = match tokens[head].text.as_str() {
+                "for" | "while" => head,
+                "do" => head + 1,
+                _ => return false,
+            };
+            skip_statement(tokens, body) > at
+        });
+        let named = |&at: &usize| tokens[at].text == name;
+        let read_later = again.unwrap_or(at)..end;
+        let elsewhere = |at: &usize| !self.region.contains(at);
+        // What stands without an index, or whose address is taken, may be read anywhere.
+        let whole = |at: usize| !is(tokens, at + 1, "[") || tokens[at - 1].text == "&";
+        !(declared + 1..end).filter(named).any(whole)
+            && !read_later.filter(elsewhere).any(|at| named(&at))
+            && !fast.iter().any(|token| token.text == name)
+    }
+}
+
+/// The names that hold what is computed from `names` where these tokens end: by the statements of the last block,
+/// from the one on that sets the names, each executed once.
+fn zeros_in_front(before: &[Tok], names: FxHashSet<String>) -> FxHashSet<String> {
+    let mut zeros = names.clone();
+    let mut block = before.len();
+    let mut depth = 0;
+    while let Some(at) = block.checked_sub(1) {
+        match before[at].text.as_str() {
+            "}" => depth += 1,
+            "{" if depth == 0 => break,
+            "{" => depth -= 1,
+            _ => {}
+        }
+        block = at;
+    }
+    let own = &before[block..];
+    let sets = |at: usize, zeros: &FxHashSet<String>| {
+        ASSIGN.contains(&own[at].text.as_str())
+            && lvalue(own, at).is_some_and(|word| zeros.contains(&own[word].text))
+    };
+    let set = (0..own.len()).rev().find(|&at| sets(at, &zeros));
+    let Some(mut at) = set.map(|set| skip_statement(own, set)) else {
+        return zeros;
+    };
+    while at < own.len() {
+        let end = skip_statement(own, at).max(at + 1).min(own.len());
+        let statement = &own[at..end];
+        at = end;
+        let mut assigned = assigned_outside(statement);
+        assigned.extend(
+            declarations(statement)
+                .into_iter()
+                .map(|at| statement[at].text.clone()),
+        );
+        let once = !matches!(
+            statement[0].text.as_str(),
+            "if" | "else" | "for" | "while" | "do" | "switch" | "case" | "{"
+        ) && !statement.iter().any(|it| it.text == ":" || it.text == "?");
+        if !once || assigned.len() > 1 || !names_any(statement, &zeros) {
+            zeros.retain(|name| names.contains(name) || !assigned.contains(name));
+        } else {
+            taint(statement, &mut zeros);
+            zeros.extend(assigned);
+        }
+    }
+    zeros
+}
+
+fn declares(path: &[Tok], word: &str) -> bool {
+    declarations(path)
+        .into_iter()
+        .any(|at| path[at].text == word)
+}
+
+fn words(tokens: &[Tok]) -> FxHashSet<String> {
+    let words = tokens.iter();
+    let words = words.filter(|token| token.kind == TokenKind::Ident);
+    words.map(|token| token.text.clone()).collect()
 }
 
 /// `WaveActiveAllTrue(test)` or `__all_sync(mask, test)`, or the test alone, which every lane may answer for
@@ -343,7 +475,7 @@ fn split_names(tokens: &[String]) -> (usize, usize) {
     (count, first)
 }
 
-const ASSIGN: &[&str] = &[
+pub(super) const ASSIGN: &[&str] = &[
     "=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^=",
 ];
 
@@ -432,12 +564,6 @@ fn scope_end(tokens: &[Tok], declared: usize) -> usize {
     tokens.len()
 }
 
-/// Names that a path declares.
-fn declared_in(tokens: &[Tok]) -> FxHashSet<String> {
-    let all = declarations(tokens).into_iter();
-    all.map(|at| tokens[at].text.clone()).collect()
-}
-
 /// Places of names that a path declares: a word after a word or the end of a type.
 fn declarations(tokens: &[Tok]) -> Vec<usize> {
     let mut found = Vec::new();
@@ -523,20 +649,16 @@ struct Effect {
     may_be_silent: bool,
 }
 
-/// Returns the tested name, and the variables that a path computes from it.
-fn tainted(path: &[Tok], name: &str) -> FxHashSet<String> {
-    let words = toks(name).into_iter();
-    let words = words.filter(|token| token.kind == TokenKind::Ident);
-    let mut out: FxHashSet<String> = words.map(|token| token.text).collect();
+/// Adds the variables that a path computes from those that are named.
+fn taint(path: &[Tok], out: &mut FxHashSet<String>) {
     for at in 0..path.len() {
         if ASSIGN.contains(&path[at].text.as_str())
-            && names_any(&path[at..], &out)
+            && names_any(&path[at..], out)
             && let Some(name) = lvalue(path, at)
         {
             out.insert(path[name].text.clone());
         }
     }
-    out
 }
 
 /// One of some names stands before the end of the statement.
@@ -644,14 +766,12 @@ fn skip_statement(tokens: &[Tok], at: usize) -> usize {
 fn effects_kept(
     slow: &[Tok],
     fast: &[Tok],
+    own: &dyn Fn(&str) -> bool,
     tainted: &FxHashSet<String>,
     harmless: &dyn Fn(&str) -> bool,
 ) -> Result<(), Violation> {
-    // Arrays that the path itself declares are its own.
-    let own = declared_in(slow);
-    let local = |name: &str| own.contains(name);
-    let wanted = top_effects(slow, &local, tainted, harmless);
-    let kept = top_effects(fast, &local, tainted, harmless);
+    let wanted = top_effects(slow, own, tainted, harmless);
+    let kept = top_effects(fast, own, tainted, harmless);
     // A store of what is there already may go, and stays where it does no harm.
     let certain = wanted.into_iter().filter(|effect| !effect.may_be_silent);
     let mut at = 0;

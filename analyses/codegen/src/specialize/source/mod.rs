@@ -34,6 +34,7 @@ mod graph;
 mod intrinsics;
 mod layout;
 mod literal;
+mod macros;
 pub(crate) mod names;
 mod needed;
 mod operands;
@@ -378,7 +379,7 @@ pub fn harmless(source: &Source<'_>, name: &str) -> bool {
     ) || name.starts_with("Gather");
     let names = names::Names::default();
     let effects = source.call(&names, &callee, &[], 0).effects;
-    method || effects.removable(source.language)
+    method || effects.removable(source.language) || macros::harmless(source, name, 0)
 }
 
 /// The function of an item around an item-relative offset.

@@ -3,6 +3,7 @@
 //! macros that it uses, one step deep.
 
 use super::Source;
+use super::macros::defined;
 use super::names::{Names, VarId};
 use rustc_hash::FxHashMap;
 use syntax::Span;
@@ -59,31 +60,4 @@ fn words(text: &str) -> Vec<&str> {
         .filter(|token| token.kind == TokenKind::Ident)
         .filter_map(|token| text.get(token.start as usize..token.end as usize))
         .collect()
-}
-
-/// The macros that a text defines, with their bodies and parameters.
-fn defined(text: &str) -> FxHashMap<&str, String> {
-    let mut found: FxHashMap<&str, String> = FxHashMap::default();
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let rest = line.trim_start().strip_prefix('#').map(str::trim_start);
-        let Some(rest) = rest.and_then(|rest| rest.strip_prefix("define")) else {
-            continue;
-        };
-        let rest = rest.trim_start();
-        let end = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .unwrap_or(rest.len());
-        let (name, first) = rest.split_at(end);
-        let body = found.entry(name).or_default();
-        body.push(' ');
-        let mut part = first;
-        while let Some(more) = part.trim_end().strip_suffix('\\') {
-            body.push_str(more);
-            body.push(' ');
-            part = lines.next().unwrap_or("");
-        }
-        body.push_str(part);
-    }
-    found
 }
