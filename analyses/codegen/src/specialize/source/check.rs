@@ -14,6 +14,7 @@
 //! Names are compared by spelling, those that are assigned also by the blocks that declare them.
 
 use super::MARK;
+use super::around::Around;
 use rustc_hash::FxHashSet;
 use syntax::Span;
 use syntax::c_family::lexer::lex_fragment;
@@ -39,14 +40,14 @@ pub enum Violation {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Tok {
-    text: String,
-    kind: TokenKind,
+pub(super) struct Tok {
+    pub(super) text: String,
+    pub(super) kind: TokenKind,
     start: usize,
     end: usize,
 }
 
-fn toks(text: &str) -> Vec<Tok> {
+pub(super) fn toks(text: &str) -> Vec<Tok> {
     lex_fragment(text)
         .into_iter()
         .filter(|token| token.kind != TokenKind::Eof)
@@ -62,7 +63,7 @@ fn toks(text: &str) -> Vec<Tok> {
         .collect()
 }
 
-fn is(tokens: &[Tok], at: usize, text: &str) -> bool {
+pub(super) fn is(tokens: &[Tok], at: usize, text: &str) -> bool {
     tokens.get(at).is_some_and(|token| token.text == text)
 }
 
@@ -193,126 +194,11 @@ pub fn check(
         return Err(Violation::Added((*name).clone()));
     }
     let around = Around::new(before, (start, end), slow, &name);
-    let own = |word: &str| declares(slow, word) || around.unread(word, fast);
+    let moved = |word: &str| declared.iter().any(|it| declares(it, word));
+    let own = |word: &str| declares(slow, word) || around.unread(word, fast, moved(word));
     let mut zeros = around.zeros.clone();
     taint(slow, &mut zeros);
     effects_kept(slow, fast, &own, &zeros, harmless)
-}
-
-/// The text around a version, as far as it tells what the region works on.
-struct Around {
-    /// The whole text with the slow path as a block in the region's place.
-    tokens: Vec<Tok>,
-    /// That block, by its places among the tokens.
-    region: std::ops::Range<usize>,
-    /// The tested name, and what the statements directly in front of the region compute from it.
-    zeros: FxHashSet<String>,
-}
-
-impl Around {
-    fn new(text: &str, (start, end): (usize, usize), slow: &[Tok], name: &str) -> Self {
-        let mut tokens = toks(text.get(..start).unwrap_or(""));
-        let zeros = zeros_in_front(&tokens, words(&toks(name)));
-        let from = tokens.len();
-        let mark = |text: &str| Tok {
-            text: text.to_owned(),
-            kind: TokenKind::Eof,
-            start,
-            end,
-        };
-        tokens.push(mark("{"));
-        tokens.extend_from_slice(slow);
-        tokens.push(mark("}"));
-        let region = from..tokens.len();
-        tokens.extend(toks(text.get(end..).unwrap_or("")));
-        Around {
-            tokens,
-            region,
-            zeros,
-        }
-    }
-
-    /// An array of the function that nothing reads behind the region or in another iteration, and of which
-    /// nothing else knows: stores to it may go where the fast path reads it no more.
-    fn unread(&self, name: &str, fast: &[Tok]) -> bool {
-        let tokens = &self.tokens;
-        let at = self.region.start;
-        let declared = declarations(&tokens[..at])
-            .into_iter()
-            .rev()
-            .find(|&at| tokens[at].text == name && is(tokens, at + 1, "["));
-        let Some(declared) = declared else {
-            return false;
-        };
-        let end = scope_end(tokens, declared);
-        if end < at || tokens[declared..end].iter().any(|it| it.text == "goto") {
-            return false;
-        }
-        let again = (declared..at).find(|&head| {
-            let body = match tokens[head].text.as_str() {
-                "for" | "while" => head,
-                "do" => head + 1,
-                _ => return false,
-            };
-            skip_statement(tokens, body) > at
-        });
-        let named = |&at: &usize| tokens[at].text == name;
-        let read_later = again.unwrap_or(at)..end;
-        let elsewhere = |at: &usize| !self.region.contains(at);
-        // What stands without an index, or whose address is taken, may be read anywhere.
-        let whole = |at: usize| !is(tokens, at + 1, "[") || tokens[at - 1].text == "&";
-        !(declared + 1..end).filter(named).any(whole)
-            && !read_later.filter(elsewhere).any(|at| named(&at))
-            && !fast.iter().any(|token| token.text == name)
-    }
-}
-
-/// The names that hold what is computed from `names` where these tokens end: by the statements of the last block,
-/// from the one on that sets the names, each executed once.
-fn zeros_in_front(before: &[Tok], names: FxHashSet<String>) -> FxHashSet<String> {
-    let mut zeros = names.clone();
-    let mut block = before.len();
-    let mut depth = 0;
-    while let Some(at) = block.checked_sub(1) {
-        match before[at].text.as_str() {
-            "}" => depth += 1,
-            "{" if depth == 0 => break,
-            "{" => depth -= 1,
-            _ => {}
-        }
-        block = at;
-    }
-    let own = &before[block..];
-    let sets = |at: usize, zeros: &FxHashSet<String>| {
-        ASSIGN.contains(&own[at].text.as_str())
-            && lvalue(own, at).is_some_and(|word| zeros.contains(&own[word].text))
-    };
-    let set = (0..own.len()).rev().find(|&at| sets(at, &zeros));
-    let Some(mut at) = set.map(|set| skip_statement(own, set)) else {
-        return zeros;
-    };
-    while at < own.len() {
-        let end = skip_statement(own, at).max(at + 1).min(own.len());
-        let statement = &own[at..end];
-        at = end;
-        let mut assigned = assigned_outside(statement);
-        assigned.extend(
-            declarations(statement)
-                .into_iter()
-                .map(|at| statement[at].text.clone()),
-        );
-        let once = !matches!(
-            statement[0].text.as_str(),
-            "if" | "else" | "for" | "while" | "do" | "switch" | "case" | "{"
-        ) && !statement.iter().any(|it| it.text == ":" || it.text == "?");
-        if !once || assigned.len() > 1 || !names_any(statement, &zeros) {
-            zeros.retain(|name| names.contains(name) || !assigned.contains(name));
-        } else {
-            taint(statement, &mut zeros);
-            zeros.extend(assigned);
-        }
-    }
-    zeros
 }
 
 fn declares(path: &[Tok], word: &str) -> bool {
@@ -321,7 +207,7 @@ fn declares(path: &[Tok], word: &str) -> bool {
         .any(|at| path[at].text == word)
 }
 
-fn words(tokens: &[Tok]) -> FxHashSet<String> {
+pub(super) fn words(tokens: &[Tok]) -> FxHashSet<String> {
     let words = tokens.iter();
     let words = words.filter(|token| token.kind == TokenKind::Ident);
     words.map(|token| token.text.clone()).collect()
@@ -480,7 +366,7 @@ pub(super) const ASSIGN: &[&str] = &[
 ];
 
 /// The word an lvalue that ends before `at` begins with.
-fn lvalue(tokens: &[Tok], at: usize) -> Option<usize> {
+pub(super) fn lvalue(tokens: &[Tok], at: usize) -> Option<usize> {
     let mut at = at.checked_sub(1)?;
     loop {
         match tokens[at].text.as_str() {
@@ -514,7 +400,7 @@ fn lvalue(tokens: &[Tok], at: usize) -> Option<usize> {
 }
 
 /// Variables that a path assigns and does not declare itself around the assignment.
-fn assigned_outside(tokens: &[Tok]) -> FxHashSet<String> {
+pub(super) fn assigned_outside(tokens: &[Tok]) -> FxHashSet<String> {
     let own: Vec<(usize, usize)> = declarations(tokens)
         .into_iter()
         .map(|at| (at, scope_end(tokens, at)))
@@ -541,7 +427,7 @@ fn assigned_outside(tokens: &[Tok]) -> FxHashSet<String> {
 
 /// Returns the end of the scope of a declaration at a place: with the block around it, or with the statement
 /// of whose head it is a part.
-fn scope_end(tokens: &[Tok], declared: usize) -> usize {
+pub(super) fn scope_end(tokens: &[Tok], declared: usize) -> usize {
     let (mut parentheses, mut braces) = (0, 0);
     for at in (0..declared).rev() {
         match tokens[at].text.as_str() {
@@ -565,7 +451,7 @@ fn scope_end(tokens: &[Tok], declared: usize) -> usize {
 }
 
 /// Places of names that a path declares: a word after a word or the end of a type.
-fn declarations(tokens: &[Tok]) -> Vec<usize> {
+pub(super) fn declarations(tokens: &[Tok]) -> Vec<usize> {
     let mut found = Vec::new();
     // The nesting of the declaration that is being read.
     let mut declaration: Option<i32> = None;
@@ -650,7 +536,7 @@ struct Effect {
 }
 
 /// Adds the variables that a path computes from those that are named.
-fn taint(path: &[Tok], out: &mut FxHashSet<String>) {
+pub(super) fn taint(path: &[Tok], out: &mut FxHashSet<String>) {
     for at in 0..path.len() {
         if ASSIGN.contains(&path[at].text.as_str())
             && names_any(&path[at..], out)
@@ -662,7 +548,7 @@ fn taint(path: &[Tok], out: &mut FxHashSet<String>) {
 }
 
 /// One of some names stands before the end of the statement.
-fn names_any(tokens: &[Tok], names: &FxHashSet<String>) -> bool {
+pub(super) fn names_any(tokens: &[Tok], names: &FxHashSet<String>) -> bool {
     let statement = tokens.iter().take_while(|token| token.text != ";");
     statement
         .into_iter()
@@ -735,7 +621,7 @@ fn top_effects(
     found
 }
 
-fn skip_statement(tokens: &[Tok], at: usize) -> usize {
+pub(super) fn skip_statement(tokens: &[Tok], at: usize) -> usize {
     if is(tokens, at, "{") {
         return closing(tokens, at).map_or(tokens.len(), |end| end + 1);
     }

@@ -27,9 +27,35 @@ impl Source<'_> {
             out.push_str(self.slice(Span::new(at, place.start)));
             out.push_str(text);
             at = place.end;
+            let line = self.line(at);
+            let kept = out.rfind('\n').map_or(0, |at| at + 1);
+            let nothing = |text: &str| text.trim().is_empty();
+            // A line goes with the last of its statements.
+            if text.is_empty()
+                && (line.start..line.end).contains(&place.start)
+                && place.start < at
+                && line.end < span.end
+                && (kept > 0 || self.begins_line(span.start))
+                && nothing(&out[kept..])
+                && nothing(self.slice(Span::new(at, line.end)))
+            {
+                out.truncate(kept);
+                at = self.line_after(line);
+            }
         }
-        out.push_str(self.slice(Span::new(at, span.end)));
+        out.push_str(self.slice(Span::new(at.min(span.end), span.end)));
         Some(out)
+    }
+
+    /// Where the line behind a line begins.
+    fn line_after(&self, line: Span) -> u32 {
+        let rest = self.text.get((line.end + self.start) as usize..);
+        line.end
+            + if rest.unwrap_or("").starts_with("\r\n") {
+                2
+            } else {
+                1
+            }
     }
 
     /// Returns where the line of an offset begins and ends, without its end of line; item-relative. Lines that begin

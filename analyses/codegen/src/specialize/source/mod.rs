@@ -21,6 +21,7 @@
 //!
 //! Source: Stephenson and Rangan, *AZP*; notes, sections 9 and 10.
 
+mod around;
 mod assign;
 mod callers;
 pub mod check;

@@ -453,3 +453,43 @@ fn calls_that_write_memory_stay() {
         }
     }
 }
+
+#[test]
+fn a_line_goes_with_the_last_of_its_statements() {
+    hlsl(
+        "float4 shade(float4 color, float shadow)
+{
+    /*!*/float s = saturate(shadow);
+    color.x += pow(color.y, 3.0) * s;
+    color.z = color.x;
+    color.x += pow(color.y, 4.0) * s; color.y += pow(color.x, 5.0) * s;
+
+    color.z *= 2.0; color.w += pow(color.y, 6.0) * s;
+    color.w += pow(color.y, 7.0) * s;
+    return color;
+}
+",
+        "float4 shade(float4 color, float shadow)
+{
+    float s = saturate(shadow);
+    // lockstep: version on zero of s
+    if (WaveActiveAllTrue(s == 0.0))
+    {
+        color.z = color.x;
+
+        color.z *= 2.0;
+    }
+    else
+    {
+        color.x += pow(color.y, 3.0) * s;
+        color.z = color.x;
+        color.x += pow(color.y, 4.0) * s; color.y += pow(color.x, 5.0) * s;
+
+        color.z *= 2.0; color.w += pow(color.y, 6.0) * s;
+        color.w += pow(color.y, 7.0) * s;
+    }
+    return color;
+}
+",
+    );
+}
