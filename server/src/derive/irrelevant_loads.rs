@@ -27,9 +27,11 @@ pub struct IrrelevantLoads {
     /// Accesses that a guard skips.
     pub accesses: usize,
     /// Cycles of the guarded statements for an entry of the function, and those of them that a guard saves,
-    /// without misses; an estimate.
+    /// with what loads wait for caches where the profile counted it; an estimate.
     pub region: f64,
     pub saved: f64,
+    /// Misses are among them.
+    pub missing: bool,
     pub machine: SmolStr,
 }
 
@@ -69,6 +71,7 @@ fn row(
         accesses: model.memory_killed,
         region: model.region,
         saved: model.saved(),
+        missing: model.waited > 0.0,
         machine: machine.name.clone(),
     })
 }

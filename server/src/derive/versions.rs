@@ -15,12 +15,14 @@ use codegen::specialize::source::{
     harmless, version,
 };
 use facts::Scope;
+use facts::values::record::Misses;
 use facts::values::stored::StoredProfile;
 use facts::zeros::{Never, Probabilities, never_zero};
 use ir::cfg::ControlFlow;
 use ir::loops::LoopForest;
 use ir::lower::c_family::Lowered;
 use ir::{BindingKind, Block, EntityVec, Function, FunctionKind, Loc, Type, Value};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::Span;
 use syntax::c_family::ast::ParsedItem;
@@ -224,8 +226,10 @@ pub fn attempt(
         .map(|(lowered, places)| {
             let before = function_around(db, item, candidate.place);
             let known = before.and_then(|it| Some((it, executions(db, item, it)?)));
+            let misses = before.map(|it| misses(db, item, it)).unwrap_or_default();
             let profiled = known.as_ref().and_then(|(before, executions)| {
                 Some(Profiled {
+                    misses: &misses,
                     function: before,
                     executions,
                     old: source.text.get(span.start as usize..span.end as usize)?,
@@ -397,6 +401,23 @@ pub fn executions(
     let flow = ControlFlow::new(function);
     let loops = LoopForest::new(&flow);
     Some(weights(function, facts, &flow, &loops, Some(&known)).blocks)
+}
+
+/// Returns what the loads of a function met in the caches of the processor, by their first values; nothing where the
+/// profile counted no misses, or those of another processor.
+fn misses(db: &dyn Db, item: Item<'_>, function: &Function) -> FxHashMap<Value, Misses> {
+    let Some((profile, at)) = stored_item(db, item, function) else {
+        return FxHashMap::default();
+    };
+    let stored = &profile.items[at];
+    let processor = db::processor(db, program::settings(db, item.main(db)));
+    if stored.caches != *processor.name {
+        return FxHashMap::default();
+    }
+    let mapped = facts::values::stored::map(stored, function).values;
+    let met = mapped.into_iter();
+    met.filter_map(|(value, at)| Some((value, stored.values[at].misses?)))
+        .collect()
 }
 
 /// Returns the probabilities of zeros of a function's values in the file's profile.

@@ -14,12 +14,14 @@ use facts::paths::{PathNumbers, PathProfile};
 use facts::values::convergent::{ConvergentProfiler, Schedule};
 use facts::values::profiler::Profiler;
 use facts::values::record::{Counts, JointCounts, Recorded, recordable, significant, vectors};
-use ir::{Block, EntityVec, Function, Value};
-use oracle::interp::{Instance, Observer, lanes};
+use ir::{Block, EntityVec, Function, Inst, Module, Value};
+use oracle::interp::{AccessKind, Instance, Launch, Observer, lanes};
 use rustc_hash::FxHashMap;
+use simulate::cache::Caches;
 use smallvec::SmallVec;
 
 mod branches;
+mod misses;
 mod paths;
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,7 @@ mod tests;
 pub use branches::{BranchCounts, RecordedBranches};
 
 use branches::BranchRecorder;
+use misses::MissRecorder;
 use paths::PathRecorder;
 
 /// Zero masks of members of vectors that are kept; a run that has more in flight forgets the joint zeros of some.
@@ -85,6 +88,7 @@ pub struct Recorder {
     /// The recorder of paths over several iterations, if they are asked for.
     windows: Option<PathRecorder>,
     branches: BranchRecorder,
+    misses: Option<MissRecorder>,
 }
 
 impl Recorder {
@@ -152,6 +156,19 @@ impl Recorder {
             paths: PathRecorder::new(function),
             windows: None,
             branches: BranchRecorder::new(function),
+            misses: None,
+        }
+    }
+
+    /// Sends the accesses of a run with one lane through caches, too.
+    pub fn through_caches(&mut self, module: &Module, launch: &Launch, caches: &Caches) {
+        self.misses = Some(MissRecorder::new(module, launch, caches));
+    }
+
+    /// So many instructions are about to be executed.
+    pub fn instructions(&mut self, count: u64) {
+        if let Some(misses) = &mut self.misses {
+            misses.block(count);
         }
     }
 
@@ -199,6 +216,7 @@ impl Recorder {
                 })
                 .collect(),
             blocks: self.blocks,
+            misses: self.misses.map(MissRecorder::finish).unwrap_or_default(),
             paths: self.paths.finish(),
         }
     }
@@ -251,6 +269,19 @@ impl Observer for Recorder {
             windows.branch(instance, taken);
         }
         self.branches.branch(instance, taken);
+    }
+
+    fn memory(
+        &mut self,
+        instance: &Instance<'_>,
+        inst: Inst,
+        kind: AccessKind,
+        addresses: &[u64],
+        mask: u64,
+    ) {
+        if let Some(misses) = &mut self.misses {
+            misses.memory(instance, inst, kind, addresses, mask);
+        }
     }
 
     fn values(&mut self, instance: &Instance<'_>, value: Value, row: &[u64], mask: u64) {

@@ -7,14 +7,15 @@ use super::predict::predicted;
 use super::record::{RecordedBranches, Recorder, Stream};
 use super::{lanes_of, place_of, set_lines};
 use crate::db::{self, Database, File, Item};
+use crate::derive::timing::timing;
 use crate::program::items_to_show;
 use facts::values::convergent::Schedule;
 use facts::values::stored::{
     Origin, StoredBranch, StoredItem, StoredProfile, aggregate, item_of, stored_windows,
 };
 use ir::checkpoint::Checkpoint;
-use ir::{FunctionKind, Value};
-use oracle::interp::{Instance, Observer, run_with};
+use ir::{FunctionKind, Inst, Value};
+use oracle::interp::{AccessKind, Instance, Observer, run_with};
 use simulate::predictor::{Design, Direction, Local, MetaSizes};
 use std::path::Path;
 
@@ -111,7 +112,9 @@ impl<P: Progress> Observer for Watched<'_, P> {
         }
         let length = self.lengths.get(instance.function as usize);
         let length = length.and_then(|blocks| blocks.get(instance.block.0 as usize));
-        self.instructions += length.copied().unwrap_or(1);
+        let length = length.copied().unwrap_or(1);
+        self.instructions += length;
+        self.recorder.instructions(length);
         self.blocks += 1;
         if self.blocks.is_multiple_of(REPORT) {
             self.progress.instructions(self.instructions, self.bound);
@@ -123,6 +126,16 @@ impl<P: Progress> Observer for Watched<'_, P> {
     }
     fn values(&mut self, instance: &Instance<'_>, value: Value, lanes: &[u64], mask: u64) {
         self.recorder.values(instance, value, lanes, mask);
+    }
+    fn memory(
+        &mut self,
+        instance: &Instance<'_>,
+        inst: Inst,
+        kind: AccessKind,
+        addresses: &[u64],
+        mask: u64,
+    ) {
+        self.recorder.memory(instance, inst, kind, addresses, mask);
     }
 }
 
@@ -225,6 +238,13 @@ pub fn run(
     if let Some(iterations) = request.iterations {
         watched.recorder.over_iterations(function, iterations);
     }
+    let processor = db::processor(db, crate::program::settings(db, file));
+    let caches = timing(processor).and_then(|timing| timing.caches);
+    if let Some(caches) = caches.as_ref().filter(|_| warp_size == 1) {
+        watched
+            .recorder
+            .through_caches(&lowered.module, launch, caches);
+    }
     let outcome = run_with(&lowered.module, launch, &mut watched, checkpoint);
     if let Some(error) = &outcome.error {
         let place = error.place().and_then(|place| {
@@ -252,6 +272,9 @@ pub fn run(
     let mut stored: StoredItem = item_of(function, item.ordinal(db), &recorded, &positions);
     set_lines(db, file, item, function, &mut stored);
     stored.branches = stored_branches(function, &branches);
+    if !recorded.misses.is_empty() {
+        stored.caches = processor.name.to_string();
+    }
     let windows = request.iterations.zip(windows);
     stored.windows = windows.map(|(iterations, (numbers, profile))| {
         stored_windows(function, iterations, &numbers, &profile)

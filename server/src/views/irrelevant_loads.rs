@@ -46,7 +46,7 @@ pub fn findings(db: &dyn Db, item: Item<'_>, lanes: bool) -> Vec<Diagnostic> {
         level: Level::Information,
         span: row.place.shifted(place.start),
         message: format!(
-            "`{}` is zero in {} of {}, where {} cannot matter: a guard saves about {:.0} of {:.0} cycles, without misses (estimate, {})",
+            "`{}` is zero in {} of {}, where {} cannot matter: a guard saves about {:.0} of {:.0} cycles, {} (estimate, {})",
             row.name,
             percent(row.share),
             match lanes {
@@ -56,6 +56,10 @@ pub fn findings(db: &dyn Db, item: Item<'_>, lanes: bool) -> Vec<Diagnostic> {
             accesses(row.accesses),
             row.saved,
             row.region,
+            match row.missing {
+                true => "with the misses of the profile",
+                false => "without misses",
+            },
             row.machine,
         ),
         related: Vec::new(),

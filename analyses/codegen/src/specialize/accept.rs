@@ -25,6 +25,10 @@ pub struct Model {
     pub probability: f64,
     /// T_R: the region as it is.
     pub region: f64,
+    /// The part of it that loads which are gone in the copy wait for caches; 0 where misses were not counted.
+    pub waited: f64,
+    /// How many of them a line of the cache serves, at least 1: a line is spared only if all of them are.
+    pub a_line: f64,
     /// T_S: its copy, specialised.
     pub special: f64,
     /// Compare, vote and branch, and the overlap that they end.
@@ -45,6 +49,8 @@ impl Default for Model {
         Model {
             probability: 0.0,
             region: 0.0,
+            waited: 0.0,
+            a_line: 1.0,
             special: 0.0,
             check: 0.0,
             blocks: 0,
@@ -68,7 +74,8 @@ impl Model {
     #[must_use]
     pub fn versioned(&self) -> f64 {
         let slow = self.region + self.parted;
-        self.probability * self.special + (1.0 - self.probability) * slow + self.check
+        let still = self.waited * (self.probability - self.probability.powf(self.a_line));
+        self.probability * self.special + (1.0 - self.probability) * slow + self.check + still
     }
     /// Cycles that the version saves; negative where it costs.
     #[must_use]
@@ -109,7 +116,36 @@ impl Model {
         let gain = self.region - self.special + self.parted;
         let wanted = (self.check + self.parted + self.least) / gain;
         let enough = self.remaining() < self.threshold();
+        if self.waited > 0.0 && self.a_line > 1.0 {
+            return self.crossing().filter(|_| enough);
+        }
         (gain > 0.0 && wanted < 1.0 && enough).then_some(wanted)
+    }
+}
+
+impl Model {
+    /// The probability at which `saved` is `least`, below 1: what is saved rises with it.
+    fn crossing(&self) -> Option<f64> {
+        let pays = |probability: f64| {
+            Model {
+                probability,
+                ..*self
+            }
+            .saved()
+                > self.least
+        };
+        if !pays(1.0) {
+            return None;
+        }
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..50 {
+            let middle = (low + high) / 2.0;
+            match pays(middle) {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        Some(high)
     }
 }
 
@@ -222,6 +258,11 @@ mod tests {
                 blocks: number(60) as usize,
                 memory_killed: number(8) as usize,
                 ..Model::default()
+            };
+            let model = Model {
+                waited: (model.region - model.special) * number(3) / 4.0,
+                a_line: number(16) + 1.0,
+                ..model
             };
             let at = |probability: f64| {
                 Model {

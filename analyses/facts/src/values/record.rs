@@ -13,6 +13,7 @@ use crate::paths::{PathNumbers, PathProfile};
 use crate::zeros::candidates;
 use ir::{Block, EntityVec, Function, Op, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// Vectors of one function that are counted.
@@ -34,6 +35,35 @@ pub struct Counts {
     pub top: Vec<Entry>,
 }
 
+/// Loads that went through the caches of a processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Misses {
+    pub loads: u64,
+    /// Those that the first level had not.
+    pub misses: u64,
+    /// Cycles that all of them together took longer than from the first level, at most.
+    pub waited: u64,
+}
+
+impl Misses {
+    /// Cycles that a load waits; 0 where there was none.
+    #[must_use]
+    pub fn wait(&self) -> f64 {
+        match self.loads {
+            0 => 0.0,
+            loads => self.waited as f64 / loads as f64,
+        }
+    }
+    /// The share of loads that miss.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        match self.loads {
+            0 => 0.0,
+            loads => self.misses as f64 / loads as f64,
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JointCounts {
     pub members: SmallVec<[Value; 4]>,
@@ -48,8 +78,21 @@ pub struct Recorded {
     pub values: Vec<(Value, Counts)>,
     pub joint: Vec<JointCounts>,
     pub blocks: EntityVec<Block, u64>,
+    /// Of loads whose caches were simulated, sorted by the first value that is loaded.
+    pub misses: Vec<(Value, Misses)>,
     /// The ways of lanes; `None` where the function has more of them than numbers.
     pub paths: Option<(PathNumbers, PathProfile)>,
+}
+
+impl Recorded {
+    /// Returns what the load of a value met in the caches.
+    #[must_use]
+    pub fn misses_of(&self, value: Value) -> Option<Misses> {
+        let at = self
+            .misses
+            .binary_search_by_key(&value, |(value, _)| *value);
+        at.ok().map(|at| self.misses[at].1)
+    }
 }
 
 /// The bits of a type that tell zero from other values; `None` of addresses and the like.

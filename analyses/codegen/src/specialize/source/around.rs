@@ -1,8 +1,8 @@
 //! The text around a version, as its judge reads it: which names hold what the zero gives, and which arrays nobody reads.
 
 use super::check::{
-    ASSIGN, Tok, assigned_outside, declarations, is, lvalue, names_any, scope_end, skip_statement,
-    toks, words,
+    ASSIGN, Tok, assigned_outside, closing, declarations, is, lvalue, names_any, scope_end,
+    skip_statement, toks, words,
 };
 use rustc_hash::FxHashSet;
 
@@ -73,11 +73,20 @@ impl Around {
     }
 }
 
-/// The last statement of a path is a `return`.
+/// The last statement of a path is a `return`, by itself or as the last one of a block of its own.
 fn ends_function(path: &[Tok]) -> bool {
-    let last = path.iter().rposition(|token| token.text == "return");
     let first = |at: usize| at == 0 || matches!(path[at - 1].text.as_str(), ";" | "{" | "}");
-    last.is_some_and(|at| first(at) && skip_statement(path, at) == path.len())
+    let mut end = path.len();
+    while let Some(inner) = end.checked_sub(1).filter(|&at| path[at].text == "}") {
+        let mut opened = (0..inner).rev().filter(|&at| path[at].text == "{");
+        let open = opened.find(|&at| closing(path, at) == Some(inner));
+        if !open.is_some_and(first) {
+            return false;
+        }
+        end = inner;
+    }
+    let last = path[..end].iter().rposition(|token| token.text == "return");
+    last.is_some_and(|at| first(at) && skip_statement(&path[..end], at) == end)
 }
 
 /// A statement at the commas outside of its parentheses.

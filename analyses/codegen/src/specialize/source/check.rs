@@ -67,7 +67,7 @@ pub(super) fn is(tokens: &[Tok], at: usize, text: &str) -> bool {
     tokens.get(at).is_some_and(|token| token.text == text)
 }
 
-fn closing(tokens: &[Tok], open: usize) -> Option<usize> {
+pub(super) fn closing(tokens: &[Tok], open: usize) -> Option<usize> {
     let pair = match tokens.get(open)?.text.as_str() {
         "(" => ("(", ")"),
         "{" => ("{", "}"),

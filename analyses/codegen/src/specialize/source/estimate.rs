@@ -5,7 +5,7 @@
 //! the text. Blocks are weighted by the profile of the function before, else as `frequency` has them (`executions`); an arm
 //! of the check counts as if it were always taken.
 
-use super::executions::{Profiled, executions};
+use super::executions::{Executions, Profiled, executions};
 use crate::specialize::accept::Model;
 use crate::specialize::fold::{fold, taken};
 use crate::specialize::frequency::{frequency, frequency_where};
@@ -34,7 +34,10 @@ pub fn estimate(
     machine: &Machine,
     profiled: Option<Profiled<'_>>,
 ) -> Model {
-    let weights = executions(function, parts, profiled);
+    let Executions {
+        blocks: weights,
+        misses,
+    } = executions(function, parts, profiled);
     let original = original(function, parts, &weights);
     let needed = live::needed(function);
     let mut model = Model {
@@ -53,7 +56,9 @@ pub fn estimate(
             if !data.op.has_effect() && !data.results.iter().any(|result| needed.contains(result)) {
                 continue;
             }
-            let cycles = machine.cycles(function, data) * weights[block];
+            let met = misses.get(&inst).copied().unwrap_or_default();
+            let wait = met.wait();
+            let cycles = (machine.cycles(function, data) + wait) * weights[block];
             let touches = i64::from(data.op.reads_memory() || matches!(data.op, Op::Store(_)));
             if parts.operand.is_some_and(|operand| within(operand, at)) {
                 model.special += cycles;
@@ -63,10 +68,14 @@ pub fn estimate(
             } else if within(parts.fast, at) {
                 in_fast = true;
                 model.special += cycles;
+                model.waited -= wait * weights[block];
+                model.a_line -= wait * weights[block] / met.share().max(1e-6);
                 memory -= touches;
             } else if within(parts.slow, at) && original[block] > 0.0 {
                 let charge = machine.charge(work(function, data));
-                model.region += charge.cycles * original[block];
+                model.region += (charge.cycles + wait) * original[block];
+                model.waited += wait * original[block];
+                model.a_line += wait * original[block] / met.share().max(1e-6);
                 slots += charge.slots * original[block];
                 memory += touches;
             }
@@ -78,6 +87,11 @@ pub fn estimate(
     model.check += machine.simple * asked;
     model.end_overlap(machine, slots, asked, original[function.entry()]);
     model.blocks = fast_blocks.max(1);
+    model.a_line = match model.waited > 0.0 {
+        true => (model.a_line / model.waited).max(1.0),
+        false => 1.0,
+    };
+    model.waited = model.waited.max(0.0);
     model.memory_killed = usize::try_from(memory).unwrap_or(0);
     model
 }

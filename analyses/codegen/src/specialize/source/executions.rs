@@ -14,11 +14,13 @@
 
 use super::estimate::{Parts, place, within};
 use crate::specialize::frequency;
+use facts::values::record::Misses;
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
-use ir::{Block, EntityVec, Function, Loc, Op, Site};
-use rustc_hash::FxHashMap;
+use ir::{Block, EntityVec, Function, Inst, Loc, Op, Site, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use syntax::Span;
 use syntax::c_family::lexer::lex_fragment;
 
 /// Pairs of tokens that are compared at most.
@@ -29,6 +31,8 @@ const MOST_PAIRS: usize = 1 << 20;
 pub struct Profiled<'a> {
     pub function: &'a Function,
     pub executions: &'a EntityVec<Block, f64>,
+    /// What loads met in caches, by their first values; empty where nothing is known of misses.
+    pub misses: &'a FxHashMap<Value, Misses>,
     /// The text that the edit takes away, and the text that it puts there.
     pub old: &'a str,
     pub new: &'a str,
@@ -36,12 +40,20 @@ pub struct Profiled<'a> {
     pub start: u32,
 }
 
-/// Executions of the rewritten function's blocks; both arms as if always taken.
+/// What a profile says of a rewritten function.
+pub(super) struct Executions {
+    /// Both arms as if always taken.
+    pub blocks: EntityVec<Block, f64>,
+    /// What loads met in caches.
+    pub misses: FxHashMap<Inst, Misses>,
+}
+
+/// Executions of the rewritten function's blocks, and the misses of its loads.
 pub(super) fn executions(
     function: &Function,
     parts: Parts,
     profiled: Option<Profiled<'_>>,
-) -> EntityVec<Block, f64> {
+) -> Executions {
     let mut weights = frequency::frequency(function);
     for &block in &function.layout {
         let in_arm = function.blocks[block].insts.iter().any(|&inst| {
@@ -53,10 +65,16 @@ pub(super) fn executions(
             weights[block] *= 2.0;
         }
     }
+    let mut misses = FxHashMap::default();
     let Some(profiled) = profiled else {
-        return weights;
+        return Executions {
+            blocks: weights,
+            misses,
+        };
     };
     let before = places(profiled.function, profiled.executions);
+    let counted = counted(profiled.function, profiled.misses);
+    let mut placed: FxHashSet<(bool, Key)> = FxHashSet::default();
     let aligned = Aligned::new(&profiled, parts);
     let flow = ControlFlow::new(function);
     let dominators = DominatorTree::dominators(&flow);
@@ -84,8 +102,49 @@ pub(super) fn executions(
             }
             weights[block]
         });
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let mut known = || {
+                let mut key = key(function, data.loc)?;
+                let last = key.last_mut()?;
+                let in_fast = within(parts.fast, Span::at(*last));
+                *last = aligned.before(*last)?;
+                let met = *counted.get(&key)?;
+                // Loads that begin at one place are told together, with the first of them.
+                placed.insert((in_fast, key)).then_some(met)
+            };
+            if matches!(data.op, Op::Load(_))
+                && let Some(met) = known()
+            {
+                misses.insert(inst, met);
+            }
+        }
     }
-    out
+    Executions {
+        blocks: out,
+        misses,
+    }
+}
+
+/// Returns the misses of loads by the places at which they begin; of several at one place, those of the worst.
+fn counted(function: &Function, misses: &FxHashMap<Value, Misses>) -> FxHashMap<Key, Misses> {
+    let mut found: FxHashMap<Key, Misses> = FxHashMap::default();
+    if misses.is_empty() {
+        return found;
+    }
+    for data in function.insts.values() {
+        let met = data.results.first().and_then(|first| misses.get(first));
+        if matches!(data.op, Op::Load(_))
+            && let Some(&met) = met
+            && let Some(key) = key(function, data.loc)
+        {
+            let known = found.entry(key).or_default();
+            if met.wait() > known.wait() {
+                *known = met;
+            }
+        }
+    }
+    found
 }
 
 /// The key of an instruction: the positions at which it begins, in its callee, at the call of that, and so

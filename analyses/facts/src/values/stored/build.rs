@@ -49,8 +49,22 @@ pub fn item_of(
                 count: entry.count,
             })
             .collect();
+        stored.misses = recorded.misses_of(*value);
         stored
     });
+    // Addresses have no counts of their own.
+    let addresses = recorded.misses.iter().filter(|(value, _)| {
+        let known = recorded
+            .values
+            .binary_search_by_key(value, |(value, _)| *value);
+        known.is_err()
+    });
+    let addresses = addresses.map(|&(value, misses)| StoredValue {
+        misses: Some(misses),
+        ..describe(function, value, &known, positions)
+    });
+    let mut values: Vec<StoredValue> = values.chain(addresses).collect();
+    values.sort_by_key(|value| value.id);
     let (paths, other_paths) = recorded
         .paths
         .as_ref()
@@ -59,7 +73,7 @@ pub fn item_of(
     StoredItem {
         paths,
         other_paths,
-        values: values.collect(),
+        values,
         blocks: recorded
             .blocks
             .iter()
@@ -223,8 +237,13 @@ pub fn path_item(
     item
 }
 
-/// Adds the counts of one item to those of another of the same code.
+/// Adds the counts of one item to those of another of the same code. Misses in caches of different processors have no sum.
 pub fn aggregate(into: &mut StoredItem, other: &StoredItem) {
+    let known = !into.caches.is_empty() && !other.caches.is_empty();
+    let alike = !known || into.caches == other.caches;
+    if into.caches.is_empty() {
+        into.caches.clone_from(&other.caches);
+    }
     into.warps = into.warps.saturating_add(other.warps);
     for block in &other.blocks {
         match into.blocks.iter_mut().find(|known| known.id == block.id) {
@@ -241,6 +260,10 @@ pub fn aggregate(into: &mut StoredItem, other: &StoredItem) {
             Ok(at) => add(&mut into.values[at], value),
             Err(at) => into.values.insert(at, value.clone()),
         }
+    }
+    if !alike {
+        into.caches.clear();
+        into.values.iter_mut().for_each(|value| value.misses = None);
     }
     add_paths(&mut into.paths, &mut into.other_paths, &other.paths);
     into.windows = match (into.windows.take(), &other.windows) {
@@ -297,6 +320,12 @@ fn add(into: &mut StoredValue, other: &StoredValue) {
     sum(&mut into.lanes, other.lanes);
     sum(&mut into.profiled, other.profiled);
     sum(&mut into.repeats, other.repeats);
+    if let Some(misses) = other.misses {
+        let both = into.misses.get_or_insert_default();
+        sum(&mut both.loads, misses.loads);
+        sum(&mut both.misses, misses.misses);
+        sum(&mut both.waited, misses.waited);
+    }
     // Of a part that was not counted the whole is not known.
     let counted = |value: &StoredValue| value.profiled > 0;
     match counted(other) {

@@ -25,6 +25,7 @@ pub use paths::{
 };
 pub use shape::{block_shape, code_hash, names, shape, text_hash};
 
+use super::record::Misses;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -124,6 +125,9 @@ pub struct StoredItem {
     /// Source vectors of which all members were zero together.
     #[serde(default)]
     pub joint: Vec<StoredJoint>,
+    /// The table of the processor whose caches were simulated; empty where none were.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub caches: String,
 }
 
 /// The branch at the end of a block, as a predictor saw it: the chooser of the 21264.
@@ -237,6 +241,9 @@ pub struct StoredValue {
     /// The most frequent values by falling count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub top: Vec<StoredTop>,
+    /// Of the first value of a load, what it met in the item's `caches`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misses: Option<Misses>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -406,6 +413,9 @@ impl StoredItem {
             }
             if value.zeros > value.executions || value.uniform > value.executions {
                 return fail(id, "more zeros or uniform warps than executions");
+            }
+            if value.misses.is_some_and(|of| of.misses > of.loads) {
+                return fail(id, "more misses than loads");
             }
             if value.top.len() > MOST_TOP {
                 return fail(id, "too many top values");
