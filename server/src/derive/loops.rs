@@ -8,8 +8,10 @@
 use super::versions::with_source;
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language, own_items};
+use codegen::machine::Table;
 use codegen::predicate::hammocks::Conversions;
 use codegen::refusal::{Refusal, Refused};
+use codegen::specialize::source::scheduled::Scheduled;
 use codegen::specialize::source::{Source, function_at};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use codegen::target::ia64::pipeline::{self, LoopReport, Reason};
@@ -49,7 +51,7 @@ fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
     })
 }
 
-fn options(db: &dyn Db, file: File) -> Options {
+pub(super) fn options(db: &dyn Db, file: File) -> Options {
     Options {
         contract: *db::contracts(db, file),
         pipeline: Some(pipeline::Options {
@@ -81,6 +83,25 @@ pub fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopRepo
     let table = db::processor(db, program::settings(db, file));
     let found = examine(module, table.epic()?, &options(db, file));
     found.refused.is_empty().then_some(found.loops)
+}
+
+/// The loops of a module's first function as the processor executes their iterations; none where it has no code.
+pub fn scheduled(table: &Table, module: &Module, options: &Options) -> Vec<Scheduled> {
+    let Some(epic) = table.epic() else {
+        return Vec::new();
+    };
+    let found = examine(module, epic, options);
+    let loops = found.loops.iter().filter(|_| found.refused.is_empty());
+    loops
+        .map(|report| {
+            let cycles = report.ii.filter(|_| report.pipelined);
+            Scheduled {
+                head: report.head,
+                cycles: f64::from(cycles.unwrap_or(report.unpipelined))
+                    / f64::from(report.unrolled.max(1)),
+            }
+        })
+        .collect()
 }
 
 /// The branches of a module's first function that became predicates, and those that did not although the source asks it; `weights`

@@ -1,6 +1,7 @@
 //! Versions on zero that are tried: written, judged by the checker, read again, lowered and estimated. The
 //! facts and the profile of the values that they test.
 
+use super::loops;
 use super::parts::Part;
 use super::zeros;
 use crate::db::{self, Db, File, Item, ItemPlace};
@@ -10,6 +11,7 @@ use codegen::machine::weights::weights;
 use codegen::specialize::accept::Model;
 use codegen::specialize::source::estimate::{estimate, parts};
 use codegen::specialize::source::executions::Profiled;
+use codegen::specialize::source::scheduled::{Scheduled, Schedules};
 use codegen::specialize::source::{
     Candidate, Refusal, Rejection, Settings, Source, Version, candidates, check, functions_of,
     harmless, version,
@@ -21,7 +23,7 @@ use facts::zeros::{Never, Probabilities, never_zero};
 use ir::cfg::ControlFlow;
 use ir::loops::LoopForest;
 use ir::lower::c_family::Lowered;
-use ir::{BindingKind, Block, EntityVec, Function, FunctionKind, Loc, Type, Value};
+use ir::{BindingKind, Block, EntityVec, Function, FunctionKind, Loc, Module, Type, Value};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use syntax::Span;
@@ -33,6 +35,9 @@ pub const MOST_TRIED: usize = 24;
 /// The share of its work that a branch around work of a thread must save: loads that remain wait for the
 /// test, and those of adjacent elements bring the skipped ones, too.
 pub const LEAST_OF_A_THREAD: f64 = 0.34;
+
+/// The same of a loop whose iterations are scheduled before and after: waits overlap in part.
+pub const LEAST_OF_A_LOOP: f64 = 0.1;
 
 /// A version that passed, and its estimate.
 #[derive(Clone, PartialEq, Debug)]
@@ -220,10 +225,10 @@ pub fn attempt(
     let model = rewritten
         .lowered
         .iter()
-        .filter_map(|lowered| lowered.module.functions.first())
-        .find(holds)
+        .filter_map(|lowered| Some((&lowered.module, lowered.module.functions.first()?)))
+        .find(|(_, function)| holds(function))
         .zip(places)
-        .map(|(lowered, places)| {
+        .map(|((module, lowered), places)| {
             let before = function_around(db, item, candidate.place);
             let known = before.and_then(|it| Some((it, executions(db, item, it)?)));
             let misses = before.map(|it| misses(db, item, it)).unwrap_or_default();
@@ -237,12 +242,17 @@ pub fn attempt(
                     start: at,
                 })
             });
-            let model = estimate(lowered, places, machine, profiled);
+            let region = Span::new(at, at + (span.end - span.start));
+            let loops = before.and_then(|it| scheduled(db, item, it, module));
+            let schedules = loops.as_ref().map(|loops| Schedules {
+                function: loops.function,
+                before: &loops.before,
+                after: &loops.after,
+                region,
+            });
+            let model = estimate(lowered, places, machine, profiled, schedules.as_ref());
             match (source.language, settings.each_lane) {
-                (ir::Language::C, _) => Model {
-                    least: LEAST_OF_A_THREAD * model.region,
-                    ..model
-                },
+                (ir::Language::C, _) => least_of_a_thread(model),
                 (_, true) => Model {
                     parted: model.special + machine.reconverge,
                     ..model
@@ -255,6 +265,53 @@ pub fn attempt(
         probability: probability(db, item, candidate),
         model,
     })
+}
+
+/// The loops of a function of C before it was rewritten and after, as the file's processor executes them.
+struct ScheduledLoops<'a> {
+    function: &'a Function,
+    before: Vec<Scheduled>,
+    after: Vec<Scheduled>,
+}
+
+/// `None` of other languages and where there are no loops.
+fn scheduled<'a>(
+    db: &'a dyn Db,
+    item: Item<'a>,
+    function: &'a Function,
+    after: &Module,
+) -> Option<ScheduledLoops<'a>> {
+    let file = item.main(db);
+    if file.language(db) != Language::C || function.loops.is_empty() {
+        return None;
+    }
+    let all = db::lowered(db, item).iter().map(|lowered| &lowered.module);
+    let mut own = all.filter(|module| {
+        let first = module.functions.first();
+        first.is_some_and(|it| std::ptr::eq(it, function))
+    });
+    let before = own.next()?;
+    let table = db::processor(db, program::settings(db, file));
+    let options = loops::options(db, file);
+    Some(ScheduledLoops {
+        function,
+        before: loops::scheduled(table, before, &options),
+        after: loops::scheduled(table, after, &options),
+    })
+}
+
+/// A version of work of a thread with what it must save: of loops whose iterations are scheduled, and whose misses are
+/// counted one by one, less than of others.
+#[must_use]
+pub fn least_of_a_thread(model: Model) -> Model {
+    let share = match model.scheduled {
+        true => LEAST_OF_A_LOOP,
+        false => LEAST_OF_A_THREAD,
+    };
+    Model {
+        least: share * model.region,
+        ..model
+    }
 }
 
 /// A rewritten item has no problems that it did not have; otherwise the first.

@@ -165,13 +165,6 @@ impl Recorder {
         self.misses = Some(MissRecorder::new(module, launch, caches));
     }
 
-    /// So many instructions are about to be executed.
-    pub fn instructions(&mut self, count: u64) {
-        if let Some(misses) = &mut self.misses {
-            misses.block(count);
-        }
-    }
-
     /// Records paths over so many iterations, too.
     pub fn over_iterations(&mut self, function: &Function, iterations: u32) {
         self.windows = Some(PathRecorder::over_iterations(function, iterations));
@@ -261,6 +254,9 @@ impl Observer for Recorder {
             windows.block(instance);
         }
         self.branches.block(instance);
+        if let Some(misses) = &mut self.misses {
+            misses.block(instance);
+        }
     }
 
     fn branch(&mut self, instance: &Instance<'_>, taken: &[u64]) {

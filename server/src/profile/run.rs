@@ -114,7 +114,6 @@ impl<P: Progress> Observer for Watched<'_, P> {
         let length = length.and_then(|blocks| blocks.get(instance.block.0 as usize));
         let length = length.copied().unwrap_or(1);
         self.instructions += length;
-        self.recorder.instructions(length);
         self.blocks += 1;
         if self.blocks.is_multiple_of(REPORT) {
             self.progress.instructions(self.instructions, self.bound);

@@ -11,11 +11,68 @@ use super::Costs;
 /// Cycles that must be saved for an execution of the region, strictly.
 pub const LEAST_SAVED: f64 = 25.0;
 
+/// Loads that wait for each other are told apart up to so many.
+pub const CHAIN: usize = 3;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rule {
     #[default]
     Corrected,
     Printed,
+}
+
+/// Loads that are under way together behind a check, and wait for lines of which each serves several loads: a line is
+/// spared only if all of them are.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Behind {
+    /// Loads of one execution.
+    pub count: f64,
+    /// Their executions, were none skipped.
+    pub executions: f64,
+    /// Cycles that a miss takes.
+    pub latency: f64,
+    /// The share of executions of a load that miss.
+    pub share: f64,
+}
+
+impl Default for Behind {
+    fn default() -> Self {
+        Behind {
+            count: 0.0,
+            executions: 0.0,
+            latency: 0.0,
+            share: 0.0,
+        }
+    }
+}
+
+impl Behind {
+    /// Adds a load that waits so many cycles each time, of which there are so many for one miss.
+    pub(super) fn add(&mut self, (cycles, loads): (f64, f64), executions: f64) {
+        if cycles <= 0.0 || executions <= 0.0 {
+            return;
+        }
+        let count = self.count + 1.0;
+        let mean = |of: f64, more: f64| (of * (count - 1.0) + more) / count;
+        let share = mean(self.share, 1.0 / loads);
+        *self = Behind {
+            count,
+            executions: mean(self.executions, executions),
+            // Of the misses of all.
+            latency: mean(self.latency * self.share, cycles) / share,
+            share,
+        };
+    }
+    /// The cycles that remain where each execution is spared with a probability, independently of the others.
+    fn remaining(self, probability: f64) -> f64 {
+        let executed = 1.0 - probability;
+        if self.count == 0.0 || executed <= 0.0 || self.share <= 0.0 {
+            return 0.0;
+        }
+        let missing = (1.0 - probability.powf(1.0 / self.share)) * self.share / executed;
+        let waits = 1.0 - (1.0 - missing.clamp(0.0, 1.0)).powf(self.count);
+        executed * self.executions * self.latency * waits
+    }
 }
 
 /// Cycles a warp for one invocation of the item; estimates.
@@ -27,8 +84,11 @@ pub struct Model {
     pub region: f64,
     /// The part of it that loads which are gone in the copy wait for caches; 0 where misses were not counted.
     pub waited: f64,
-    /// How many of them a line of the cache serves, at least 1: a line is spared only if all of them are.
-    pub a_line: f64,
+    /// These loads where they stand behind the check, by how many of the others each waits for; of lines that a further
+    /// cache has, and of those that come from memory.
+    pub behind: [[Behind; 2]; 3],
+    /// Region and copy are iterations of a scheduled loop.
+    pub scheduled: bool,
     /// T_S: its copy, specialised.
     pub special: f64,
     /// Compare, vote and branch, and the overlap that they end.
@@ -50,7 +110,8 @@ impl Default for Model {
             probability: 0.0,
             region: 0.0,
             waited: 0.0,
-            a_line: 1.0,
+            behind: [[Behind::default(); 2]; CHAIN],
+            scheduled: false,
             special: 0.0,
             check: 0.0,
             blocks: 0,
@@ -73,8 +134,8 @@ impl Model {
     /// T_AZP, equation 5. Of lanes that choose for themselves each warp with a lane that is not zero is taken to part.
     #[must_use]
     pub fn versioned(&self) -> f64 {
-        let slow = self.region + self.parted;
-        let still = self.waited * (self.probability - self.probability.powf(self.a_line));
+        let slow = self.region - self.waited + self.parted;
+        let still: f64 = self.waits().map(|of| of.remaining(self.probability)).sum();
         self.probability * self.special + (1.0 - self.probability) * slow + self.check + still
     }
     /// Cycles that the version saves; negative where it costs.
@@ -116,7 +177,7 @@ impl Model {
         let gain = self.region - self.special + self.parted;
         let wanted = (self.check + self.parted + self.least) / gain;
         let enough = self.remaining() < self.threshold();
-        if self.waited > 0.0 && self.a_line > 1.0 {
+        if self.waited > 0.0 || self.waits().any(|of| of.count > 0.0) {
             return self.crossing().filter(|_| enough);
         }
         (gain > 0.0 && wanted < 1.0 && enough).then_some(wanted)
@@ -124,6 +185,10 @@ impl Model {
 }
 
 impl Model {
+    fn waits(&self) -> impl Iterator<Item = &Behind> {
+        self.behind.iter().flatten()
+    }
+
     /// The probability at which `saved` is `least`, below 1: what is saved rises with it.
     fn crossing(&self) -> Option<f64> {
         let pays = |probability: f64| {
@@ -261,7 +326,14 @@ mod tests {
             };
             let model = Model {
                 waited: (model.region - model.special) * number(3) / 4.0,
-                a_line: number(16) + 1.0,
+                behind: [0; CHAIN].map(|_| {
+                    [0, 1].map(|_| Behind {
+                        count: number(3),
+                        executions: number(10),
+                        latency: number(30),
+                        share: 1.0 / (number(16) + 1.0),
+                    })
+                }),
                 ..model
             };
             let at = |probability: f64| {

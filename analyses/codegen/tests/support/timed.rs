@@ -114,10 +114,9 @@ pub(crate) fn versioned(
             after.replace_range(span.start as usize..span.end as usize, new);
             let modules = read(&after, whole.language).kernels();
             let places = parts(new, &version.test, None, span.start - start);
-            let model = modules
-                .first()
-                .zip(places)
-                .map(|(module, places)| estimate(&module.functions[0], places, charges, None));
+            let model = modules.first().zip(places).map(|(module, places)| {
+                estimate(&module.functions[0], places, charges, None, None)
+            });
             return Ok(Timed { text: after, model });
         }
     }

@@ -41,18 +41,41 @@ pub struct Misses {
     pub loads: u64,
     /// Those that the first level had not.
     pub misses: u64,
-    /// Cycles that all of them together took longer than from the first level, at most.
+    /// Cycles that the processor waited for them where all loads of a block that do not depend on each other are under
+    /// way together.
     pub waited: u64,
+    /// Cycles that they took longer than from the first level, each by itself: the wait where nothing else is under way.
+    pub alone: u64,
+    /// Those of the misses that memory answered, and their part of `alone`.
+    pub far: u64,
+    pub far_alone: u64,
 }
 
 impl Misses {
-    /// Cycles that a load waits; 0 where there was none.
+    /// Cycles that the processor waits for a load; 0 where there was none.
     #[must_use]
     pub fn wait(&self) -> f64 {
         match self.loads {
             0 => 0.0,
             loads => self.waited as f64 / loads as f64,
         }
+    }
+    /// Cycles that a load takes longer by itself and how many loads there are for one that takes them: of those that a
+    /// further cache answers, and of those that memory does.
+    #[must_use]
+    pub fn alone(&self) -> [(f64, f64); 2] {
+        let each = |cycles: u64, misses: u64| match (self.loads, misses) {
+            (0, _) | (_, 0) => (0.0, 1.0),
+            (loads, misses) => (
+                cycles as f64 / loads as f64,
+                (loads as f64 / misses as f64).max(1.0),
+            ),
+        };
+        let near = self.misses.saturating_sub(self.far);
+        [
+            each(self.alone.saturating_sub(self.far_alone), near),
+            each(self.far_alone, self.far),
+        ]
     }
     /// The share of loads that miss.
     #[must_use]

@@ -1,8 +1,14 @@
 //! Misses of the loads of function 0 in a processor's caches, on a run with one lane: how many there are, and how much
 //! longer the loads take.
 //!
-//! Buffers lie one behind the other, as an allocator would place them. An instruction takes a cycle, and a load that
-//! misses makes the next one wait: that is the most that an in-order processor loses, which goes on until a value is used.
+//! Buffers lie one behind the other at multiples of 4096 bytes, as in the simulators. An instruction takes a cycle. The loads of a block
+//! that do not depend on each other are under way together, and the block's end waits for all of them: so an in-order
+//! processor executes what a scheduler hoisted as far as it goes within a block.
+//!
+//! ```text
+//! x = a[i] + b[i]      both miss in one iteration, 100 cycles each: the first waits 100, the second 0, alone 100
+//! y = b[c[i]]          the second waits for the first: 100 each
+//! ```
 
 use facts::values::record::Misses;
 use ir::{Function, Inst, Module, Op, Value};
@@ -10,8 +16,8 @@ use oracle::interp::{AccessKind, Instance, Launch, lanes};
 use rustc_hash::FxHashMap;
 use simulate::cache::{self, Access, CacheState, Caches};
 
-/// Bytes in front of a buffer, as allocators keep for themselves.
-const HEADER: u64 = 16;
+/// Buffers begin at multiples of these bytes, with as many between them.
+const GAP: u64 = 4096;
 /// Buffers are numbered above these bits of an address.
 const BUFFER_SHIFT: u32 = 40;
 
@@ -24,34 +30,53 @@ struct Accessing {
     value: Option<Value>,
 }
 
+/// Loads of one block execution that are under way.
+#[derive(Debug, Default)]
+struct UnderWay {
+    /// When each is there.
+    ready: Vec<(Inst, u64)>,
+    /// When all are.
+    last: u64,
+}
+
 /// Counts misses.
 #[derive(Debug)]
 pub(super) struct MissRecorder {
     state: CacheState,
     /// The shortest line of any level.
     line: u64,
+    /// What memory answers comes so much later.
+    far: u64,
     /// By function and instruction.
     accessing: FxHashMap<(u32, Inst), Accessing>,
     counts: FxHashMap<Value, Misses>,
+    /// Loads of the same block whose values an address is computed from.
+    after: FxHashMap<(u32, Inst), Vec<Inst>>,
+    /// Instructions of each block, by function.
+    lengths: Vec<Vec<u64>>,
     /// Where buffers begin.
     bases: Vec<u64>,
     cycle: u64,
+    under_way: UnderWay,
 }
 
 impl MissRecorder {
     pub(super) fn new(module: &Module, launch: &Launch, caches: &Caches) -> Self {
         let mut accessing = FxHashMap::default();
+        let mut after = FxHashMap::default();
         for (number, function) in module.functions.iter().enumerate() {
+            let all = after_loads(function).into_iter();
+            after.extend(all.map(|(inst, before)| ((number as u32, inst), before)));
             for inst in function.insts.keys() {
                 if let Some(found) = accessing_of(function, inst, number == 0) {
                     accessing.insert((number as u32, inst), found);
                 }
             }
         }
-        let mut next = HEADER;
+        let mut next = GAP;
         let bases = launch.buffers.iter().map(|buffer| {
             let base = next;
-            next += (buffer.bytes.len() as u64).next_multiple_of(HEADER) + HEADER;
+            next = (next + buffer.bytes.len() as u64 + GAP).next_multiple_of(GAP);
             base
         });
         MissRecorder {
@@ -63,14 +88,21 @@ impl MissRecorder {
                 .map(|level| u64::from(level.line))
                 .min()
                 .unwrap_or(1),
+            far: u64::from(caches.memory.max(1)),
             accessing,
+            after,
+            lengths: module.functions.iter().map(lengths).collect(),
             counts: FxHashMap::default(),
             cycle: 0,
+            under_way: UnderWay::default(),
         }
     }
 
-    pub(super) fn block(&mut self, instructions: u64) {
-        self.cycle += instructions;
+    pub(super) fn block(&mut self, instance: &Instance<'_>) {
+        let lengths = self.lengths.get(instance.function as usize);
+        let length = lengths.and_then(|blocks| blocks.get(instance.block.0 as usize));
+        self.cycle = self.under_way.last.max(self.cycle) + length.copied().unwrap_or(1);
+        self.under_way.ready.clear();
     }
 
     pub(super) fn memory(
@@ -90,6 +122,15 @@ impl MissRecorder {
             };
             let first = self.placed(address);
             let last = first + u64::from(accessing.bytes.max(1)) - 1;
+            let before = self.after.get(&(instance.function, inst));
+            let addressed =
+                |(other, _): &&(Inst, u64)| before.is_some_and(|all| all.contains(other));
+            let ready = self.under_way.ready.iter().filter(addressed);
+            let start = ready
+                .map(|&(_, ready)| ready)
+                .max()
+                .unwrap_or(0)
+                .max(self.cycle);
             let (mut later, mut missed) = (0, false);
             // What lies in several lines is looked for in each of them.
             let mut at = first;
@@ -104,7 +145,7 @@ impl MissRecorder {
                     },
                     float: accessing.float,
                 };
-                let answer = self.state.access(&access, self.cycle);
+                let answer = self.state.access(&access, start);
                 missed |= !answer.hit;
                 later = later.max(answer.later);
                 at = end + 1;
@@ -112,12 +153,22 @@ impl MissRecorder {
             if kind != AccessKind::Load {
                 continue;
             }
-            self.cycle += later;
+            let ready = start + later;
+            let waited = ready.saturating_sub(self.under_way.last.max(self.cycle));
+            self.under_way.last = self.under_way.last.max(ready);
+            if later > 0 {
+                self.under_way.ready.push((inst, ready));
+            }
             if let Some(value) = accessing.value {
                 let counts = self.counts.entry(value).or_default();
                 counts.loads += 1;
                 counts.misses += u64::from(missed);
-                counts.waited += later;
+                counts.waited += waited;
+                counts.alone += later;
+                if later >= self.far {
+                    counts.far += 1;
+                    counts.far_alone += later;
+                }
             }
         }
     }
@@ -137,6 +188,47 @@ impl MissRecorder {
         found.sort_by_key(|(value, _)| *value);
         found
     }
+}
+
+fn lengths(function: &Function) -> Vec<u64> {
+    let blocks = function.blocks.values();
+    blocks.map(|block| block.insts.len() as u64 + 1).collect()
+}
+
+/// Returns for each load of a function with an address that comes from other loads of its block, which ones.
+fn after_loads(function: &Function) -> Vec<(Inst, Vec<Inst>)> {
+    let mut found = Vec::new();
+    for &block in &function.layout {
+        // The loads that each value of the block is computed from.
+        let mut from: FxHashMap<Value, Vec<Inst>> = FxHashMap::default();
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let load = matches!(data.op, Op::Load(_));
+            let read = if load {
+                data.args.get(..1)
+            } else {
+                Some(&data.args[..])
+            };
+            let mut all: Vec<Inst> = Vec::new();
+            for value in read.unwrap_or_default() {
+                all.extend(from.get(value).into_iter().flatten());
+            }
+            all.sort();
+            all.dedup();
+            if load && !all.is_empty() {
+                found.push((inst, all.clone()));
+            }
+            if load {
+                all.push(inst);
+            }
+            if !all.is_empty() {
+                for &result in &data.results {
+                    from.insert(result, all.clone());
+                }
+            }
+        }
+    }
+    found
 }
 
 fn accessing_of(function: &Function, inst: Inst, counted: bool) -> Option<Accessing> {

@@ -6,14 +6,17 @@
 //! of the check counts as if it were always taken.
 
 use super::executions::{Executions, Profiled, executions};
-use crate::specialize::accept::Model;
+use super::scheduled::{Schedules, by_iterations, scales};
+use crate::specialize::accept::{CHAIN, Model};
 use crate::specialize::fold::{fold, taken};
 use crate::specialize::frequency::{frequency, frequency_where};
 use crate::specialize::{Zeros, live};
 use facts::cost::{Machine, work};
+use facts::values::record::Misses;
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::{Block, EntityVec, Function, Loc, Op, Site, UnaryOp, Value};
+use rustc_hash::FxHashMap;
 use syntax::Span;
 
 /// The places of a version's parts, relative to the item.
@@ -33,12 +36,15 @@ pub fn estimate(
     parts: Parts,
     machine: &Machine,
     profiled: Option<Profiled<'_>>,
+    schedules: Option<&Schedules<'_>>,
 ) -> Model {
     let Executions {
         blocks: weights,
         misses,
     } = executions(function, parts, profiled);
     let original = original(function, parts, &weights);
+    let scales = scales(function, schedules, machine, &weights);
+    let (mut gone, mut kept) = (Vec::new(), Vec::new());
     let needed = live::needed(function);
     let mut model = Model {
         blocks: 1,
@@ -58,7 +64,7 @@ pub fn estimate(
             }
             let met = misses.get(&inst).copied().unwrap_or_default();
             let wait = met.wait();
-            let cycles = (machine.cycles(function, data) + wait) * weights[block];
+            let cycles = (machine.cycles(function, data) * scales[block] + wait) * weights[block];
             let touches = i64::from(data.op.reads_memory() || matches!(data.op, Op::Store(_)));
             if parts.operand.is_some_and(|operand| within(operand, at)) {
                 model.special += cycles;
@@ -69,13 +75,15 @@ pub fn estimate(
                 in_fast = true;
                 model.special += cycles;
                 model.waited -= wait * weights[block];
-                model.a_line -= wait * weights[block] / met.share().max(1e-6);
+                kept.extend(Some(met).filter(|met| met.loads > 0));
                 memory -= touches;
             } else if within(parts.slow, at) && original[block] > 0.0 {
                 let charge = machine.charge(work(function, data));
-                model.region += (charge.cycles + wait) * original[block];
+                model.region += (charge.cycles * scales[block] + wait) * original[block];
                 model.waited += wait * original[block];
-                model.a_line += wait * original[block] / met.share().max(1e-6);
+                if let Some(key) = data.results.first().filter(|_| met.loads > 0) {
+                    gone.push((met, *key, original[block]));
+                }
                 slots += charge.slots * original[block];
                 memory += touches;
             }
@@ -87,13 +95,51 @@ pub fn estimate(
     model.check += machine.simple * asked;
     model.end_overlap(machine, slots, asked, original[function.entry()]);
     model.blocks = fast_blocks.max(1);
-    model.a_line = match model.waited > 0.0 {
-        true => (model.a_line / model.waited).max(1.0),
-        false => 1.0,
-    };
+    // What the copy loads is not spared.
+    for met in kept {
+        if let Some(at) = gone.iter().position(|(other, ..)| *other == met) {
+            gone.remove(at);
+        }
+    }
+    let depths = depths(function, &gone);
+    for (met, value, executions) in &gone {
+        let level = depths.get(value).copied().unwrap_or(0).min(CHAIN - 1);
+        for (sum, of) in model.behind[level].iter_mut().zip(met.alone()) {
+            sum.add(of, *executions);
+        }
+    }
     model.waited = model.waited.max(0.0);
     model.memory_killed = usize::try_from(memory).unwrap_or(0);
+    if let Some(schedules) = schedules {
+        by_iterations(&mut model, function, parts, schedules, &weights);
+    }
     model
+}
+
+/// How many of some loads each of them waits for: those that its address comes from, one behind the other.
+fn depths(function: &Function, loads: &[(Misses, Value, f64)]) -> FxHashMap<Value, usize> {
+    let mut depths: FxHashMap<Value, usize> = FxHashMap::default();
+    if loads.is_empty() {
+        return depths;
+    }
+    let mut of: FxHashMap<Value, usize> = FxHashMap::default();
+    for &block in &function.layout {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let read = data.args.iter().filter_map(|value| of.get(value)).max();
+            let read = read.copied();
+            for result in &data.results {
+                let counted = loads.iter().any(|(_, value, _)| value == result);
+                if counted {
+                    depths.insert(*result, read.unwrap_or(0));
+                }
+                if counted || read.is_some() {
+                    of.insert(*result, read.unwrap_or(0) + usize::from(counted));
+                }
+            }
+        }
+    }
+    depths
 }
 
 /// The executions of the slow path's blocks if the tested value is zero: its own tests of that value are

@@ -139,7 +139,7 @@ fn counted(function: &Function, misses: &FxHashMap<Value, Misses>) -> FxHashMap<
             && let Some(key) = key(function, data.loc)
         {
             let known = found.entry(key).or_default();
-            if met.wait() > known.wait() {
+            if met.alone * known.loads.max(1) > known.alone * met.loads.max(1) {
                 *known = met;
             }
         }

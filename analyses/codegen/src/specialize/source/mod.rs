@@ -43,6 +43,7 @@ mod permutations;
 pub mod pressure;
 mod region;
 mod remove;
+pub mod scheduled;
 pub mod sink_dead;
 pub mod speculate;
 #[cfg(test)]

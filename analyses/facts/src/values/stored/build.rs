@@ -325,6 +325,9 @@ fn add(into: &mut StoredValue, other: &StoredValue) {
         sum(&mut both.loads, misses.loads);
         sum(&mut both.misses, misses.misses);
         sum(&mut both.waited, misses.waited);
+        sum(&mut both.alone, misses.alone);
+        sum(&mut both.far, misses.far);
+        sum(&mut both.far_alone, misses.far_alone);
     }
     // Of a part that was not counted the whole is not known.
     let counted = |value: &StoredValue| value.profiled > 0;

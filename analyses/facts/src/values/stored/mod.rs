@@ -414,7 +414,10 @@ impl StoredItem {
             if value.zeros > value.executions || value.uniform > value.executions {
                 return fail(id, "more zeros or uniform warps than executions");
             }
-            if value.misses.is_some_and(|of| of.misses > of.loads) {
+            if value
+                .misses
+                .is_some_and(|of| of.misses > of.loads || of.far > of.misses)
+            {
                 return fail(id, "more misses than loads");
             }
             if value.top.len() > MOST_TOP {
