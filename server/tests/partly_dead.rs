@@ -269,7 +269,7 @@ fn an_editor_shows_how_often_a_value_is_dead() {
     );
 }
 
-/// A value that is mostly zero, and the operands of a product with it.
+/// A value that is mostly zero, and the operands of a product with it: all of them miss together.
 const PRODUCT: &str = "void mul(int *x, const int *a, const int *b, const int *c, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -279,9 +279,76 @@ const PRODUCT: &str = "void mul(int *x, const int *a, const int *b, const int *c
 }
 ";
 
+/// The same with an operand that lies anywhere.
+const GATHERED: &str = "int dot(const int *a, const int *b, const int *c, int n)
+{
+    int s = 0;
+    for (int i = 0; i < n; i++) {
+        int t = a[i];
+        s += t * b[c[i] & 16383];
+    }
+    return s;
+}
+";
+
+const GATHERED_INPUTS: &str = "item = \"dot\"
+[values]
+n = 4096
+[buffers.a]
+type = \"i32\"
+count = 4096
+fill = \"sparse\"
+zeros = 0.95
+[buffers.b]
+type = \"i32\"
+count = 16384
+[buffers.c]
+type = \"i32\"
+count = 4096
+fill = \"uniform\"
+low = 0
+high = 16383
+";
+
 #[test]
 fn accesses_that_a_zero_makes_useless_are_told_of_and_skipped() {
     let place = Place::new("skipped");
+    place.file("lockstep.toml", "processor = \"bratt2001\"\n");
+    let file = place.file("dot.c", GATHERED);
+    let inputs = place.file("dot.toml", GATHERED_INPUTS);
+    let output = lockstep(&["profile", &file, "--inputs", &inputs]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let profile = place.path("dot.c.lockstep-profile.json");
+    let shown = text(&lockstep(&["profile", "show", &profile]));
+    assert!(
+        shown.contains("loads in the caches of bratt2001:"),
+        "{shown}"
+    );
+    let found = text(&lockstep(&["check", &file]));
+    assert!(
+        found.contains("5:13: information[irrelevant-load]: `t` is zero in 95 % of its executions, where 2 accesses cannot matter")
+            && found.contains(" cycles, with the misses of the profile (estimate, bratt2001)"),
+        "{found}"
+    );
+    let listed = text(&lockstep(&["actions", &file, "--at", "5:13"]));
+    assert!(
+        listed.contains("skip-loads")
+            && listed.contains("Skip 2 accesses to memory where `t` is zero (saves ")
+            && listed.contains(" at 95 % zeros, estimate for bratt2001)"),
+        "{listed}"
+    );
+    let after = text(&lockstep(&["apply", "skip-loads", &file, "--at", "5:13"]));
+    let guarded = "        if (t != 0) {
+            s += t * b[c[i] & 16383];
+        }
+";
+    assert!(after.contains(guarded), "{after}");
+}
+
+/// Work that overlaps with the rest of a pipelined loop is not taken for saved.
+#[test]
+fn a_guard_that_makes_the_iterations_of_a_loop_longer_is_not_worth_it() {
+    let place = Place::new("not-skipped");
     let file = place.file("mul.c", PRODUCT);
     let inputs = place.file(
         "mul.toml",
@@ -289,10 +356,7 @@ fn accesses_that_a_zero_makes_useless_are_told_of_and_skipped() {
     );
     run(&file, &inputs);
     let found = text(&lockstep(&["check", &file, "--no-config"]));
-    assert!(
-        found.contains("4:13: information[irrelevant-load]: `t` is zero in 100 % of its executions, where 2 accesses cannot matter"),
-        "{found}"
-    );
+    assert!(!found.contains("irrelevant-load"), "{found}");
     let listed = text(&lockstep(&[
         "actions",
         &file,
@@ -301,26 +365,10 @@ fn accesses_that_a_zero_makes_useless_are_told_of_and_skipped() {
         "--no-config",
     ]));
     assert!(
-        listed.contains("skip-loads")
-            && listed.contains("Skip 2 accesses to memory where `t` is zero (saves ")
-            && listed.contains(" at 100 % zeros, estimate for itanium2)"),
+        !listed.contains("Skip 2 accesses to memory where `t` is zero (saves "),
         "{listed}"
     );
-    let after = text(&lockstep(&[
-        "apply",
-        "skip-loads",
-        &file,
-        "--at",
-        "4:13",
-        "--no-config",
-    ]));
-    let guarded = "        if (t == 0) {
-            x[i] = 0;
-        } else {
-            x[i] = t * (b[i] + c[i]);
-        }
-";
-    assert!(after.contains(guarded), "{after}");
+    println!("{listed}");
 }
 
 /// The same product as PTX, for each thread.

@@ -7,7 +7,7 @@
 use crate::db::{self, Db, File, Item};
 use crate::profile::{self, TextError};
 use crate::program::{self, own_items};
-use facts::values::record::recordable;
+use facts::values::record::{Misses, recordable};
 use facts::values::stored::{ProfileError, StoredItem, StoredProfile, map};
 use facts::zeros::{Originator, originator, useless};
 use ir::{BindingKind, Function, Loc, Site, Value, ValueDef};
@@ -60,6 +60,8 @@ pub struct ZeroRow {
     pub components: Vec<(String, u64, u64)>,
     /// Instructions that the zero makes useless, at most, and how many of them read memory or textures.
     pub useless: (usize, usize),
+    /// What its load met in caches, and the table of the processor that has them.
+    pub misses: Option<(Misses, String)>,
     /// The code is the one that was profiled.
     pub exact: bool,
 }
@@ -242,6 +244,13 @@ fn add_rows(zeros: &mut Zeros, function: &Function, stored: &StoredItem) {
             zeros: zero,
             components,
             useless: count_useless(function, &members, zero),
+            misses: match members.as_slice() {
+                [only] => mapped
+                    .of(stored, *only)
+                    .and_then(|value| value.misses)
+                    .map(|misses| (misses, stored.caches.clone())),
+                _ => None,
+            },
             exact: mapped.exact,
         };
         // A callee that is inlined several times has a row for each; they are summed.

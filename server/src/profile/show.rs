@@ -2,6 +2,7 @@
 
 use facts::values::compare::{Comparison, Matched, compare, recent_against_invariant};
 use facts::values::profiler::{RECENT, ValueProfile};
+use facts::values::record::Misses;
 use facts::values::stored::{StoredItem, StoredProfile, StoredValue};
 use ir::Type;
 use oracle::interp::simple::show as show_value;
@@ -157,6 +158,7 @@ fn table(out: &mut String, item: &StoredItem, all: bool, recent: bool) {
             let _ = writeln!(out, "{vector}");
         }
     }
+    loads(out, item);
     let mut rest = Vec::new();
     if !all && never > 0 {
         rest.push(format!("{never} never computed"));
@@ -166,6 +168,44 @@ fn table(out: &mut String, item: &StoredItem, all: bool, recent: bool) {
     }
     if !rest.is_empty() {
         let _ = writeln!(out, "not shown: {} (--all)", rest.join(", "));
+    }
+}
+
+/// What loads met in the caches of a processor, those that wait longest first.
+fn loads(out: &mut String, item: &StoredItem) {
+    let mut met: Vec<(&StoredValue, Misses)> = item
+        .values
+        .iter()
+        .filter_map(|value| Some((value, value.misses?)))
+        .collect();
+    if met.is_empty() {
+        return;
+    }
+    met.sort_by_key(|(value, misses)| (std::cmp::Reverse(misses.waited), value.id));
+    let _ = writeln!(
+        out,
+        "loads in the caches of {}:\n{:>5} {:>11} {:>7} {:>9} {:>15}  value",
+        item.caches, "line", "loads", "missed", "by memory", "waited (cycles)"
+    );
+    for (value, misses) in met {
+        let line = item.file_line(value);
+        let line = line.map_or_else(|| "-".to_owned(), |line| line.to_string());
+        let far = match misses.loads {
+            0 => 0.0,
+            loads => misses.far as f64 / loads as f64,
+        };
+        let _ = writeln!(
+            out,
+            "{line:>5} {:>11} {:>7} {:>9} {:>15.1}  {}",
+            misses.loads,
+            percent(misses.share()),
+            percent(far),
+            misses.wait(),
+            match value.name.is_empty() {
+                true => "-",
+                false => &value.name,
+            }
+        );
     }
 }
 

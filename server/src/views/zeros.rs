@@ -59,6 +59,14 @@ pub fn hover(db: &dyn Db, file: File, span: Span, language: Language) -> Option<
             parts.join(", ")
         );
     }
+    if let Some((misses, caches)) = &row.misses {
+        out += &format!(
+            "\n\nits load misses {} of {} times and waits {:.1} cycles on average (estimate, {caches})",
+            percent(misses.share()),
+            misses.loads,
+            misses.wait(),
+        );
+    }
     let (dead, memory) = row.useless;
     if row.zeros > 0 && dead > 0 {
         out += &format!(
