@@ -305,8 +305,8 @@ fn scheduled<'a>(
 #[must_use]
 pub fn least_of_a_thread(model: Model) -> Model {
     let share = match model.scheduled {
-        true => LEAST_OF_A_LOOP,
-        false => LEAST_OF_A_THREAD,
+        Some(_) => LEAST_OF_A_LOOP,
+        None => LEAST_OF_A_THREAD,
     };
     Model {
         least: share * model.region,

@@ -125,10 +125,22 @@ pub(super) fn priced(
         true => (" a warp", "zero warps"),
         false => ("", "zeros"),
     };
-    let figures = format!(
-        "{:.0} cycles, {:.0} where it is zero, {:.0} for the check (estimate for {})",
-        model.region, model.special, model.check, machine.name
-    );
+    let figures = match model.scheduled {
+        Some((before, after)) => format!(
+            "an iteration takes {} cycles as the loop is and {} with it{} (estimate for {})",
+            iteration(before),
+            iteration(after),
+            match model.waited {
+                0.0 => String::new(),
+                waited => format!(", and what it spares waits {waited:.0} cycles for caches"),
+            },
+            machine.name
+        ),
+        None => format!(
+            "{:.0} cycles, {:.0} where it is zero, {:.0} for the check (estimate for {})",
+            model.region, model.special, model.check, machine.name
+        ),
+    };
     let known = probability.map(|probability| Model {
         probability,
         ..model
@@ -146,9 +158,11 @@ pub(super) fn priced(
             out.effect = format!("{}; {figures}", out.effect);
         }
         (Some(known), _) => {
+            let saved = known.saved();
             out.effect = format!(
-                "saves {:.0} cycles{of} at {:.0} % {zeros}: {figures}; {}",
-                known.saved(),
+                "{} {:.0} cycles{of} at {:.0} % {zeros}: {figures}; {}",
+                if saved < 0.0 { "costs" } else { "saves" },
+                saved.abs(),
                 known.probability * 100.0,
                 wanted(&known)
             );
@@ -180,7 +194,7 @@ pub(super) fn priced(
 
 /// Returns the condition that a version must meet and this one does not.
 fn wanted(model: &Model) -> String {
-    match model.remaining() < model.threshold() {
+    match model.scheduled.is_some() || model.remaining() < model.threshold() {
         true => format!("at least {:.0} must be saved", model.least),
         false => format!(
             "of a copy of {} {:.0} % of the cycles must go, {}",
@@ -194,6 +208,14 @@ fn wanted(model: &Model) -> String {
                 _ => "none do".to_owned(),
             }
         ),
+    }
+}
+
+/// Cycles of an iteration, of which several may be one of the kernel.
+fn iteration(cycles: f64) -> String {
+    match cycles.fract() {
+        0.0 => format!("{cycles:.0}"),
+        _ => format!("{cycles:.1}"),
     }
 }
 

@@ -87,8 +87,8 @@ pub struct Model {
     /// These loads where they stand behind the check, by how many of the others each waits for; of lines that a further
     /// cache has, and of those that come from memory.
     pub behind: [[Behind; 2]; 3],
-    /// Region and copy are iterations of a scheduled loop.
-    pub scheduled: bool,
+    /// Region and copy are iterations of a scheduled loop: the cycles of one before and after.
+    pub scheduled: Option<(f64, f64)>,
     /// T_S: its copy, specialised.
     pub special: f64,
     /// Compare, vote and branch, and the overlap that they end.
@@ -111,7 +111,7 @@ impl Default for Model {
             region: 0.0,
             waited: 0.0,
             behind: [[Behind::default(); 2]; CHAIN],
-            scheduled: false,
+            scheduled: None,
             special: 0.0,
             check: 0.0,
             blocks: 0,

@@ -104,7 +104,7 @@ fn declarators(statement: &[Tok]) -> Vec<&[Tok]> {
 }
 
 /// The names that hold what is computed from `names` where these tokens end: by the statements of the last block,
-/// from the one on that sets the names, each executed once.
+/// behind the last one that sets the names, each executed once.
 fn zeros_in_front(before: &[Tok], names: FxHashSet<String>) -> FxHashSet<String> {
     let mut zeros = names.clone();
     let mut block = before.len();
@@ -119,18 +119,27 @@ fn zeros_in_front(before: &[Tok], names: FxHashSet<String>) -> FxHashSet<String>
         block = at;
     }
     let own = &before[block..];
-    let sets = |at: usize, zeros: &FxHashSet<String>| {
-        ASSIGN.contains(&own[at].text.as_str())
-            && lvalue(own, at).is_some_and(|word| zeros.contains(&own[word].text))
+    let sets = |statement: &[Tok]| {
+        (0..statement.len()).any(|at| {
+            let word = match statement[at].text.as_str() {
+                "++" | "--" => lvalue(statement, at).or(Some(at + 1)),
+                text if ASSIGN.contains(&text) => lvalue(statement, at),
+                _ => None,
+            };
+            let word = word.and_then(|word| statement.get(word));
+            word.is_some_and(|word| names.contains(&word.text))
+        })
     };
-    let set = (0..own.len()).rev().find(|&at| sets(at, &zeros));
-    let Some(mut at) = set.map(|set| skip_statement(own, set)) else {
-        return zeros;
-    };
+    let mut at = 0;
     while at < own.len() {
         let end = skip_statement(own, at).max(at + 1).min(own.len());
         let statement = &own[at..end];
         at = end;
+        // What was computed from the value before tells nothing.
+        if sets(statement) {
+            zeros.clone_from(&names);
+            continue;
+        }
         let once = !matches!(
             statement[0].text.as_str(),
             "if" | "else" | "for" | "while" | "do" | "switch" | "case" | "{"

@@ -125,5 +125,5 @@ pub(super) fn by_iterations(
     model.special = now * times;
     model.parted = (now - before) * times;
     model.check = 0.0;
-    model.scheduled = true;
+    model.scheduled = Some((before, now));
 }
