@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::values::profiler::Profiler;
-use crate::values::record::{Counts, JointCounts, Recorded};
+use crate::values::record::{Counts, JointCounts, Misses, Recorded};
 use ir::{Block, EntityVec, Function, Value};
 use std::ops::Range;
 
@@ -79,6 +79,7 @@ fn recorded(function: &Function) -> Recorded {
             zeros: 1,
         }],
         blocks: EntityVec::with_len(2, function.blocks.len()),
+        misses: Vec::new(),
         paths: None,
     }
 }
@@ -287,4 +288,59 @@ fn branches_are_kept_with_their_blocks() {
     assert_eq!(whole(vec![branch(0, 4, 4), branch(2, 4, 1)]), Ok(()));
     assert!(whole(vec![branch(2, 4, 4), branch(0, 4, 1)]).is_err());
     assert!(whole(vec![branch(0, 4, 5)]).is_err());
+}
+
+/// Misses of runs in the same caches are added; of other caches nothing is left, and runs without them change nothing.
+#[test]
+fn misses_are_those_of_one_processor() {
+    let function = parsed(SHADE);
+    let met = Misses {
+        loads: 8,
+        misses: 4,
+        waited: 60,
+        alone: 100,
+        far: 1,
+        far_alone: 64,
+    };
+    let through = |caches: &str| {
+        let mut recorded = recorded(&function);
+        // Of an address, too.
+        recorded.misses = vec![(Value(5), met), (Value(6), met)];
+        let place = |_| Place::default();
+        StoredItem {
+            caches: caches.to_owned(),
+            ..item_of(&function, 0, &recorded, &place)
+        }
+    };
+    let misses = |item: &StoredItem, id| item.value(id).and_then(|value| value.misses);
+    let first = through("itanium2_caches");
+    assert!(whole(first.clone()).check().is_ok());
+    assert_eq!(
+        [misses(&first, 5), misses(&first, 6), misses(&first, 7)],
+        [Some(met), Some(met), None]
+    );
+    let mut both = first.clone();
+    aggregate(&mut both, &first);
+    aggregate(&mut both, &profiled(&function));
+    assert_eq!(both.caches, "itanium2_caches");
+    let sum = misses(&both, 6).expect("misses");
+    assert_eq!((sum.loads, sum.misses, sum.far_alone), (16, 8, 128));
+    assert_eq!((sum.share(), sum.wait()), (0.5, 7.5));
+    // Three of the eight that miss wait for a further cache, 36 cycles together.
+    assert_eq!(met.alone(), [(4.5, 8.0 / 3.0), (8.0, 8.0)]);
+    aggregate(&mut both, &through("bratt2001"));
+    assert_eq!((both.caches.as_str(), misses(&both, 6)), ("", None));
+    let mut later = profiled(&function);
+    aggregate(&mut later, &first);
+    assert_eq!(
+        (later.caches.as_str(), misses(&later, 5)),
+        ("itanium2_caches", Some(met))
+    );
+    let mut broken = first;
+    broken.values.iter_mut().for_each(|value| {
+        if let Some(misses) = &mut value.misses {
+            misses.far = 9;
+        }
+    });
+    assert!(whole(broken).check().is_err());
 }
