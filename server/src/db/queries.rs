@@ -28,6 +28,7 @@ use crate::program::{
     self, Analysed, Assembly, Body, Callees, Holds, ItemText, MachineText, Passed, Places, SetCode,
 };
 use codegen::machine::Table;
+use codegen::specialize::source::scheduled::Scheduled;
 use codegen::target::ia64::rebundle::Rebundled;
 use codegen::target::sc140::repack::Repacked;
 use facts::cost::Machine;
@@ -358,6 +359,12 @@ pub fn branches<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<BranchRow> {
 #[salsa::tracked(lru = 32)]
 pub fn machine_code<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<MachineCode>> {
     derive::loops::machine_code(db, item)
+}
+
+/// Returns the pipelined loops of each of an item's functions, for the prices of what is rewritten in them.
+#[salsa::tracked]
+pub fn scheduled_loops<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Vec<Scheduled>> {
+    derive::loops::scheduled_of(db, item)
 }
 
 /// Returns the reports on an item's loops, item-relative. Asked for only when somebody looks.

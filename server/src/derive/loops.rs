@@ -85,7 +85,7 @@ pub fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopRepo
     found.refused.is_empty().then_some(found.loops)
 }
 
-/// The loops of a module's first function as the processor executes their iterations; none where it has no code.
+/// The pipelined loops of a module's first function with the cycles of their iterations; none where it has no code.
 pub fn scheduled(table: &Table, module: &Module, options: &Options) -> Vec<Scheduled> {
     let Some(epic) = table.epic() else {
         return Vec::new();
@@ -93,14 +93,24 @@ pub fn scheduled(table: &Table, module: &Module, options: &Options) -> Vec<Sched
     let found = examine(module, epic, options);
     let loops = found.loops.iter().filter(|_| found.refused.is_empty());
     loops
-        .map(|report| {
-            let cycles = report.ii.filter(|_| report.pipelined);
-            Scheduled {
+        .filter(|report| report.pipelined)
+        .filter_map(|report| {
+            Some(Scheduled {
                 head: report.head,
-                cycles: f64::from(cycles.unwrap_or(report.unpipelined))
-                    / f64::from(report.unrolled.max(1)),
-            }
+                cycles: f64::from(report.ii?) / f64::from(report.unrolled.max(1)),
+            })
         })
+        .collect()
+}
+
+/// The same of each of an item's functions.
+pub fn scheduled_of(db: &dyn Db, item: Item<'_>) -> Vec<Vec<Scheduled>> {
+    let file = item.main(db);
+    let table = db::processor(db, program::settings(db, file));
+    let options = options(db, file);
+    db::lowered(db, item)
+        .iter()
+        .map(|lowered| scheduled(table, &lowered.module, &options))
         .collect()
 }
 

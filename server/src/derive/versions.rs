@@ -246,7 +246,7 @@ pub fn attempt(
             let loops = before.and_then(|it| scheduled(db, item, it, module));
             let schedules = loops.as_ref().map(|loops| Schedules {
                 function: loops.function,
-                before: &loops.before,
+                before: loops.before,
                 after: &loops.after,
                 region,
             });
@@ -270,7 +270,7 @@ pub fn attempt(
 /// The loops of a function of C before it was rewritten and after, as the file's processor executes them.
 struct ScheduledLoops<'a> {
     function: &'a Function,
-    before: Vec<Scheduled>,
+    before: &'a [Scheduled],
     after: Vec<Scheduled>,
 }
 
@@ -285,18 +285,16 @@ fn scheduled<'a>(
     if file.language(db) != Language::C || function.loops.is_empty() {
         return None;
     }
-    let all = db::lowered(db, item).iter().map(|lowered| &lowered.module);
-    let mut own = all.filter(|module| {
-        let first = module.functions.first();
+    let number = db::lowered(db, item).iter().position(|lowered| {
+        let first = lowered.module.functions.first();
         first.is_some_and(|it| std::ptr::eq(it, function))
-    });
-    let before = own.next()?;
+    })?;
+    let before = db::scheduled_loops(db, item).get(number)?;
     let table = db::processor(db, program::settings(db, file));
-    let options = loops::options(db, file);
     Some(ScheduledLoops {
         function,
-        before: loops::scheduled(table, before, &options),
-        after: loops::scheduled(table, after, &options),
+        before,
+        after: loops::scheduled(table, after, &loops::options(db, file)),
     })
 }
 

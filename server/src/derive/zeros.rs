@@ -297,6 +297,13 @@ fn count_useless(function: &Function, members: &[Value], zeros: u64) -> (usize, 
 
 fn sum(into: &mut ZeroRow, other: &ZeroRow) {
     into.executions = into.executions.saturating_add(other.executions);
+    into.misses = match (into.misses.take(), &other.misses) {
+        (Some((mut known, caches)), Some((more, others))) if caches == *others => {
+            known.add(more);
+            Some((known, caches))
+        }
+        _ => None,
+    };
     into.zeros = into.zeros.saturating_add(other.zeros);
     into.exact &= other.exact;
     into.useless = into.useless.max(other.useless);

@@ -127,7 +127,7 @@ pub(super) fn priced(
     };
     let figures = match model.scheduled {
         Some((before, after)) => format!(
-            "an iteration takes {} cycles as the loop is and {} with it{} (estimate for {})",
+            "an iteration takes {} cycles as the loop is and {} with it, whichever way it goes{} (estimate for {})",
             iteration(before),
             iteration(after),
             match model.waited {
@@ -194,7 +194,7 @@ pub(super) fn priced(
 
 /// Returns the condition that a version must meet and this one does not.
 fn wanted(model: &Model) -> String {
-    match model.scheduled.is_some() || model.remaining() < model.threshold() {
+    match model.is_small_enough() {
         true => format!("at least {:.0} must be saved", model.least),
         false => format!(
             "of a copy of {} {:.0} % of the cycles must go, {}",

@@ -12,7 +12,7 @@ use super::Costs;
 pub const LEAST_SAVED: f64 = 25.0;
 
 /// Loads that wait for each other are told apart up to so many.
-pub const CHAIN: usize = 3;
+pub const CHAIN: usize = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rule {
@@ -33,6 +33,8 @@ pub struct Behind {
     pub latency: f64,
     /// The share of executions of a load that miss.
     pub share: f64,
+    /// Checks that decide on the loads of a line, at least 1.
+    pub checks: f64,
 }
 
 impl Default for Behind {
@@ -42,24 +44,28 @@ impl Default for Behind {
             executions: 0.0,
             latency: 0.0,
             share: 0.0,
+            checks: 1.0,
         }
     }
 }
 
 impl Behind {
-    /// Adds a load that waits so many cycles each time, of which there are so many for one miss.
-    pub(super) fn add(&mut self, (cycles, loads): (f64, f64), executions: f64) {
+    /// Adds a load that waits so many cycles each time, of which there are so many for one miss; `asked`: executions of
+    /// the check.
+    pub(super) fn add(&mut self, (cycles, loads): (f64, f64), executions: f64, asked: f64) {
         if cycles <= 0.0 || executions <= 0.0 {
             return;
         }
         let count = self.count + 1.0;
         let mean = |of: f64, more: f64| (of * (count - 1.0) + more) / count;
         let share = mean(self.share, 1.0 / loads);
+        let checks = (loads * asked / executions).max(1.0);
         *self = Behind {
             count,
             executions: mean(self.executions, executions),
             // Of the misses of all.
             latency: mean(self.latency * self.share, cycles) / share,
+            checks: mean(self.checks * self.share, checks / loads) / share,
             share,
         };
     }
@@ -69,7 +75,7 @@ impl Behind {
         if self.count == 0.0 || executed <= 0.0 || self.share <= 0.0 {
             return 0.0;
         }
-        let missing = (1.0 - probability.powf(1.0 / self.share)) * self.share / executed;
+        let missing = (1.0 - probability.powf(self.checks)) * self.share / executed;
         let waits = 1.0 - (1.0 - missing.clamp(0.0, 1.0)).powf(self.count);
         executed * self.executions * self.latency * waits
     }
@@ -86,7 +92,7 @@ pub struct Model {
     pub waited: f64,
     /// These loads where they stand behind the check, by how many of the others each waits for; of lines that a further
     /// cache has, and of those that come from memory.
-    pub behind: [[Behind; 2]; 3],
+    pub behind: [[Behind; 2]; 8],
     /// Region and copy are iterations of a scheduled loop: the cycles of one before and after.
     pub scheduled: Option<(f64, f64)>,
     /// T_S: its copy, specialised.
@@ -135,7 +141,19 @@ impl Model {
     #[must_use]
     pub fn versioned(&self) -> f64 {
         let slow = self.region - self.waited + self.parted;
-        let still: f64 = self.waits().map(|of| of.remaining(self.probability)).sum();
+        let still = |probability| {
+            self.waits()
+                .map(|of| of.remaining(probability))
+                .sum::<f64>()
+        };
+        // Where nothing is skipped nothing is spared.
+        let all: f64 = still(0.0);
+        let scale = if all > 0.0 {
+            (self.waited / all).max(1.0)
+        } else {
+            1.0
+        };
+        let still = scale * still(self.probability);
         self.probability * self.special + (1.0 - self.probability) * slow + self.check + still
     }
     /// Cycles that the version saves; negative where it costs.
@@ -162,11 +180,16 @@ impl Model {
     pub fn threshold(&self) -> f64 {
         (-(self.blocks as f64) / (50.0 + 10.0 * self.memory_killed as f64)).exp()
     }
+    /// The copy is as much shorter as its size asks for; of iterations that are scheduled both ways are parts of one.
+    #[must_use]
+    pub fn is_small_enough(&self) -> bool {
+        self.scheduled.is_some() || self.remaining() < self.threshold()
+    }
     #[must_use]
     pub fn accepted(&self, rule: Rule) -> bool {
         self.saved() > self.least
             && match rule {
-                Rule::Corrected => self.remaining() < self.threshold(),
+                Rule::Corrected => self.is_small_enough(),
                 Rule::Printed => self.fraction_saved() < self.threshold(),
             }
     }
@@ -176,8 +199,8 @@ impl Model {
     pub fn break_even(&self) -> Option<f64> {
         let gain = self.region - self.special + self.parted;
         let wanted = (self.check + self.parted + self.least) / gain;
-        let enough = self.remaining() < self.threshold();
-        if self.waited > 0.0 || self.waits().any(|of| of.count > 0.0) {
+        let enough = self.is_small_enough();
+        if self.scheduled.is_some() || self.waited > 0.0 || self.waits().any(|of| of.count > 0.0) {
             return self.crossing().filter(|_| enough);
         }
         (gain > 0.0 && wanted < 1.0 && enough).then_some(wanted)
@@ -332,6 +355,7 @@ mod tests {
                         executions: number(10),
                         latency: number(30),
                         share: 1.0 / (number(16) + 1.0),
+                        checks: number(16) + 1.0,
                     })
                 }),
                 ..model

@@ -44,6 +44,8 @@ pub struct Misses {
     /// Cycles that the processor waited for them where all loads of a block that do not depend on each other are under
     /// way together.
     pub waited: u64,
+    /// Cycles that the processor would not have waited if a load of the block had hit and the others not.
+    pub spared: u64,
     /// Cycles that they took longer than from the first level, each by itself: the wait where nothing else is under way.
     pub alone: u64,
     /// Those of the misses that memory answered, and their part of `alone`.
@@ -59,6 +61,25 @@ impl Misses {
             0 => 0.0,
             loads => self.waited as f64 / loads as f64,
         }
+    }
+    /// Cycles that the processor would wait less for each load that hits or is skipped; 0 where there was none.
+    #[must_use]
+    pub fn spared_wait(&self) -> f64 {
+        match self.loads {
+            0 => 0.0,
+            loads => self.spared as f64 / loads as f64,
+        }
+    }
+    /// Adds the counts of another run or another place.
+    pub fn add(&mut self, other: &Misses) {
+        let sum = |a: &mut u64, b: u64| *a = a.saturating_add(b);
+        sum(&mut self.loads, other.loads);
+        sum(&mut self.misses, other.misses);
+        sum(&mut self.waited, other.waited);
+        sum(&mut self.spared, other.spared);
+        sum(&mut self.alone, other.alone);
+        sum(&mut self.far, other.far);
+        sum(&mut self.far_alone, other.far_alone);
     }
     /// Cycles that a load takes longer by itself and how many loads there are for one that takes them: of those that a
     /// further cache answers, and of those that memory does.

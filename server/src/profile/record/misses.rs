@@ -6,8 +6,9 @@
 //! processor executes what a scheduler hoisted as far as it goes within a block.
 //!
 //! ```text
-//! x = a[i] + b[i]      both miss in one iteration, 100 cycles each: the first waits 100, the second 0, alone 100
-//! y = b[c[i]]          the second waits for the first: 100 each
+//! x = a[i] + b[i]      both miss in one iteration, 100 cycles each: the first waits 100, the second 0, alone 100 each,
+//!                      and neither is spared, since the other takes as long
+//! y = b[c[i]]          the second waits for the first: 100 each, which are spared with it
 //! ```
 
 use facts::values::record::Misses;
@@ -30,14 +31,25 @@ struct Accessing {
     value: Option<Value>,
 }
 
+/// A load of one block execution that missed.
+#[derive(Clone, Copy, Debug)]
+struct Missed {
+    function: u32,
+    inst: Inst,
+    later: u64,
+    ready: u64,
+}
+
 /// Loads of one block execution that are under way.
 #[derive(Debug, Default)]
 struct UnderWay {
-    /// When each is there.
-    ready: Vec<(Inst, u64)>,
-    /// When all are.
+    missed: Vec<Missed>,
+    /// When all are there.
     last: u64,
 }
+
+/// Loads of a block execution of which each is told what it alone makes the others wait.
+const MOST_TOGETHER: usize = 16;
 
 /// Counts misses.
 #[derive(Debug)]
@@ -45,6 +57,8 @@ pub(super) struct MissRecorder {
     state: CacheState,
     /// The shortest line of any level.
     line: u64,
+    /// The processor waits for each load where it stands.
+    blocking: bool,
     /// What memory answers comes so much later.
     far: u64,
     /// By function and instruction.
@@ -89,6 +103,7 @@ impl MissRecorder {
                 .min()
                 .unwrap_or(1),
             far: u64::from(caches.memory.max(1)),
+            blocking: caches.blocking,
             accessing,
             after,
             lengths: module.functions.iter().map(lengths).collect(),
@@ -101,8 +116,9 @@ impl MissRecorder {
     pub(super) fn block(&mut self, instance: &Instance<'_>) {
         let lengths = self.lengths.get(instance.function as usize);
         let length = lengths.and_then(|blocks| blocks.get(instance.block.0 as usize));
-        self.cycle = self.under_way.last.max(self.cycle) + length.copied().unwrap_or(1);
-        self.under_way.ready.clear();
+        let length = length.copied().unwrap_or(1);
+        self.arrived();
+        self.cycle = self.under_way.last.max(self.cycle) + length;
     }
 
     pub(super) fn memory(
@@ -123,14 +139,13 @@ impl MissRecorder {
             let first = self.placed(address);
             let last = first + u64::from(accessing.bytes.max(1)) - 1;
             let before = self.after.get(&(instance.function, inst));
-            let addressed =
-                |(other, _): &&(Inst, u64)| before.is_some_and(|all| all.contains(other));
-            let ready = self.under_way.ready.iter().filter(addressed);
-            let start = ready
-                .map(|&(_, ready)| ready)
-                .max()
-                .unwrap_or(0)
-                .max(self.cycle);
+            let addressed = |of: &&Missed| before.is_some_and(|all| all.contains(&of.inst));
+            let others = self.under_way.missed.iter().filter(addressed);
+            let start = others.map(|of| of.ready).max().unwrap_or(0).max(self.cycle);
+            let start = match self.blocking {
+                true => start.max(self.under_way.last),
+                false => start,
+            };
             let (mut later, mut missed) = (0, false);
             // What lies in several lines is looked for in each of them.
             let mut at = first;
@@ -157,7 +172,12 @@ impl MissRecorder {
             let waited = ready.saturating_sub(self.under_way.last.max(self.cycle));
             self.under_way.last = self.under_way.last.max(ready);
             if later > 0 {
-                self.under_way.ready.push((inst, ready));
+                self.under_way.missed.push(Missed {
+                    function: instance.function,
+                    inst,
+                    later,
+                    ready,
+                });
             }
             if let Some(value) = accessing.value {
                 let counts = self.counts.entry(value).or_default();
@@ -183,7 +203,41 @@ impl MissRecorder {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<(Value, Misses)> {
+    /// The loads of a block have arrived.
+    fn arrived(&mut self) {
+        let missed = std::mem::take(&mut self.under_way.missed);
+        let wait = self.under_way.last.saturating_sub(self.cycle);
+        for (at, load) in missed.iter().enumerate().take(MOST_TOGETHER) {
+            let value = self.accessing.get(&(load.function, load.inst));
+            let Some(value) = value.and_then(|of| of.value) else {
+                continue;
+            };
+            let spared = match missed.len() {
+                1 => wait,
+                _ => wait.saturating_sub(self.without(&missed, at)),
+            };
+            self.counts.entry(value).or_default().spared += spared;
+        }
+    }
+
+    /// The wait for some loads if one of them had hit.
+    fn without(&self, missed: &[Missed], hit: usize) -> u64 {
+        let mut ready: Vec<u64> = Vec::with_capacity(missed.len());
+        for (at, load) in missed.iter().enumerate() {
+            let before = self.after.get(&(load.function, load.inst));
+            let addressed = |&of: &usize| match self.blocking {
+                true => true,
+                false => before.is_some_and(|all| all.contains(&missed[of].inst)),
+            };
+            let start = (0..at).filter(addressed).map(|of| ready[of]).max();
+            let later = if at == hit { 0 } else { load.later };
+            ready.push(start.unwrap_or(0) + later);
+        }
+        ready.into_iter().max().unwrap_or(0)
+    }
+
+    pub(super) fn finish(mut self) -> Vec<(Value, Misses)> {
+        self.arrived();
         let mut found: Vec<(Value, Misses)> = self.counts.into_iter().collect();
         found.sort_by_key(|(value, _)| *value);
         found

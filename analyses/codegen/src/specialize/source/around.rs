@@ -1,32 +1,44 @@
 //! The text around a version, as its judge reads it: which names hold what the zero gives, and which arrays nobody reads.
 
 use super::check::{
-    ASSIGN, Tok, assigned_outside, closing, declarations, is, lvalue, names_any, scope_end,
-    skip_statement, toks, words,
+    ASSIGN, Tok, assigned_outside, closing, declarations, is, lvalue, scope_end, skip_statement,
+    toks, words,
 };
+use super::macros::defined;
 use rustc_hash::FxHashSet;
+use syntax::c_family::token::TokenKind;
 
 /// The text around a version, as far as it tells what the region works on.
-pub(super) struct Around {
+pub(super) struct Around<'a> {
+    text: &'a str,
     /// The whole text with the slow path as a block in the region's place.
     tokens: Vec<Tok>,
     /// That block, by its places among the tokens.
     region: std::ops::Range<usize>,
-    /// The tested name, and what the statements directly in front of the region compute from it.
+    /// The tested name, and those that the statements directly in front of the region copy it to.
     pub(super) zeros: FxHashSet<String>,
 }
 
-impl Around {
-    pub(super) fn new(text: &str, (start, end): (usize, usize), slow: &[Tok], name: &str) -> Self {
+impl<'a> Around<'a> {
+    pub(super) fn new(
+        text: &'a str,
+        (start, end): (usize, usize),
+        slow: &[Tok],
+        name: &str,
+    ) -> Self {
         let mut tokens = toks(text.get(..start).unwrap_or(""));
-        let zeros = zeros_in_front(&tokens, words(&toks(name)));
+        let names = words(&toks(name));
+        let mut zeros = zeros_in_front(&tokens, names.clone());
         let from = tokens.len();
         tokens.extend(toks("{"));
         tokens.extend_from_slice(slow);
         tokens.extend(toks("}"));
         let region = from..tokens.len();
         tokens.extend(toks(text.get(end..).unwrap_or("")));
+        // A pointer may change what has one.
+        zeros.retain(|name| names.contains(name) || !has_address_taken(&tokens, name));
         Around {
+            text,
             tokens,
             region,
             zeros,
@@ -39,15 +51,28 @@ impl Around {
     pub(super) fn unread(&self, name: &str, fast: &[Tok], moved: bool) -> bool {
         let tokens = &self.tokens;
         let at = self.region.start;
-        let declared = declarations(&tokens[..at])
-            .into_iter()
-            .rev()
-            .find(|&at| !moved && tokens[at].text == name && is(tokens, at + 1, "["));
-        let Some(declared) = declared.or(moved.then_some(at)) else {
+        let declared = match moved {
+            true => Some(at),
+            false => declarations(&tokens[..at])
+                .into_iter()
+                .rev()
+                .find(|&at| tokens[at].text == name && is(tokens, at + 1, "[")),
+        };
+        let Some(declared) = declared.filter(|&it| moved || is_of_function(tokens, it)) else {
             return false;
         };
+        // The region has a declaration that moved.
+        let own = (declared..tokens.len()).find(|&at| tokens[at].text == name);
+        let rows = own.map_or(0, |at| subscripts(tokens, at).0);
         let end = scope_end(tokens, declared);
         if end < at || tokens[declared..end].iter().any(|it| it.text == "goto") {
+            return false;
+        }
+        let macros = defined(self.text);
+        if macros
+            .values()
+            .any(|body| words(&toks(body)).contains(name))
+        {
             return false;
         }
         let again = (declared..at).find(|&head| {
@@ -59,18 +84,75 @@ impl Around {
             skip_statement(tokens, body) > at
         });
         let named = |&at: &usize| tokens[at].text == name;
+        // A row, or what has its address taken, may be read anywhere.
+        let whole = |at: usize| subscripts(tokens, at).0 < rows || tokens[at - 1].text == "&";
+        // In another iteration the region reads what it stored, or did not.
+        let read = |at: usize| {
+            let (_, next) = subscripts(tokens, at);
+            !is(tokens, next, "=") || !matches!(tokens[at - 1].text.as_str(), ";" | "{" | "}")
+        };
         // Nothing is executed behind a path that ends the function.
-        let read_later = match ends_function(fast) {
-            true => end..end,
-            false => again.unwrap_or(at)..end,
+        let ends = ends_function(fast);
+        let (from, to) = if ends {
+            (end, end)
+        } else {
+            (again.unwrap_or(at), end)
         };
         let elsewhere = |at: &usize| !self.region.contains(at);
-        // What stands without an index, or whose address is taken, may be read anywhere.
-        let whole = |at: usize| !is(tokens, at + 1, "[") || tokens[at - 1].text == "&";
-        !(declared + 1..end).filter(named).any(whole)
-            && !read_later.filter(elsewhere).any(|at| named(&at))
+        let inside = again.is_some() && !ends;
+        rows > 0
+            && !(declared + 1..end).filter(named).any(whole)
+            && !(from..to).filter(elsewhere).any(|at| named(&at))
+            && !(inside && self.region.clone().filter(named).any(read))
             && !fast.iter().any(|token| token.text == name)
     }
+}
+
+/// The subscripts behind a name, and the place behind them.
+fn subscripts(tokens: &[Tok], name: usize) -> (usize, usize) {
+    let (mut count, mut at) = (0, name + 1);
+    while is(tokens, at, "[") {
+        let Some(close) = closing(tokens, at) else {
+            break;
+        };
+        (count, at) = (count + 1, close + 1);
+    }
+    (count, at)
+}
+
+/// A variable of a function, not one of its parameters nor one that outlives the call.
+fn is_of_function(tokens: &[Tok], declared: usize) -> bool {
+    let (mut depth, mut parentheses, mut in_statement) = (0, 0, true);
+    let (mut in_body, mut outlives) = (false, false);
+    for at in (0..declared).rev() {
+        let text = tokens[at].text.as_str();
+        match text {
+            ";" | "{" | "}" => in_statement = false,
+            "(" if in_statement => parentheses += 1,
+            ")" if in_statement => parentheses -= 1,
+            "static" | "extern" | "__shared__" | "groupshared" | "shared" | "typedef" => {
+                outlives |= in_statement;
+            }
+            _ => {}
+        }
+        match text {
+            "}" => depth += 1,
+            "{" if depth > 0 => depth -= 1,
+            "{" => in_body |= at > 0 && tokens[at - 1].text == ")",
+            _ => {}
+        }
+    }
+    in_body && parentheses == 0 && !outlives
+}
+
+/// `&name` stands somewhere, and is no product of bits.
+fn has_address_taken(tokens: &[Tok], name: &str) -> bool {
+    (2..tokens.len()).any(|at| {
+        tokens[at].text == name
+            && tokens[at - 1].text == "&"
+            && !matches!(tokens[at - 2].kind, TokenKind::Ident | TokenKind::Number)
+            && !matches!(tokens[at - 2].text.as_str(), ")" | "]")
+    })
 }
 
 /// The last statement of a path is a `return`, by itself or as the last one of a block of its own.
@@ -103,7 +185,34 @@ fn declarators(statement: &[Tok]) -> Vec<&[Tok]> {
     parts.collect()
 }
 
-/// The names that hold what is computed from `names` where these tokens end: by the statements of the last block,
+/// `x = name`, `x = (T)name`, `x = T(name)`, `x = -name` of one of some names, or of a lane of it.
+fn copies(part: &[Tok], names: &FxHashSet<String>) -> bool {
+    let Some(set) = part.iter().position(|token| token.text == "=") else {
+        return false;
+    };
+    let value: Vec<&Tok> = part[set + 1..]
+        .iter()
+        .filter(|token| !matches!(token.text.as_str(), "(" | ")" | "-" | "." | ";"))
+        .collect();
+    let types = |tokens: &[&Tok]| tokens.iter().all(|token| is_type(&token.text));
+    let lane = |text: &str| matches!(text, "x" | "y" | "z" | "w");
+    match value.as_slice() {
+        [types_in_front @ .., name, of] if lane(&of.text) && names.contains(&name.text) => {
+            types(types_in_front)
+        }
+        [types_in_front @ .., name] => names.contains(&name.text) && types(types_in_front),
+        [] => false,
+    }
+}
+
+pub(super) fn is_type(word: &str) -> bool {
+    matches!(
+        word,
+        "int" | "unsigned" | "long" | "short" | "char" | "float" | "double" | "half" | "uint"
+    )
+}
+
+/// The names that `names` are copied to where these tokens end: by the statements of the last block,
 /// behind the last one that sets the names, each executed once.
 fn zeros_in_front(before: &[Tok], names: FxHashSet<String>) -> FxHashSet<String> {
     let mut zeros = names.clone();
@@ -153,7 +262,7 @@ fn zeros_in_front(before: &[Tok], names: FxHashSet<String>) -> FxHashSet<String>
             let mut assigned = assigned_outside(part);
             let declared = declarations(part).into_iter();
             assigned.extend(declared.map(|at| part[at].text.clone()));
-            if once && assigned.len() == 1 && names_any(part, &zeros) {
+            if once && assigned.len() == 1 && copies(part, &zeros) {
                 zeros.extend(assigned);
             } else {
                 zeros.retain(|name| names.contains(name) || !assigned.contains(name));

@@ -63,7 +63,7 @@ pub fn estimate(
                 continue;
             }
             let met = misses.get(&inst).copied().unwrap_or_default();
-            let wait = met.wait();
+            let wait = met.spared_wait();
             let cycles = (machine.cycles(function, data) * scales[block] + wait) * weights[block];
             let touches = i64::from(data.op.reads_memory() || matches!(data.op, Op::Store(_)));
             if parts.operand.is_some_and(|operand| within(operand, at)) {
@@ -105,7 +105,7 @@ pub fn estimate(
     for (met, value, executions) in &gone {
         let level = depths.get(value).copied().unwrap_or(0).min(CHAIN - 1);
         for (sum, of) in model.behind[level].iter_mut().zip(met.alone()) {
-            sum.add(of, *executions);
+            sum.add(of, *executions, asked);
         }
     }
     model.waited = model.waited.max(0.0);

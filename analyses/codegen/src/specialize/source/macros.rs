@@ -1,5 +1,6 @@
 //! Macros by the text of the file: what a name may stand for, whichever of its definitions holds.
 
+use super::around::is_type;
 use super::check::ASSIGN;
 use super::{Source, harmless as harmless_call};
 use rustc_hash::FxHashMap;
@@ -12,10 +13,19 @@ const DEPTH: u32 = 4;
 /// Everything that a macro of this name brings, apart from its arguments, can be left out: it sets nothing, jumps nowhere
 /// and calls what can be left out.
 pub(super) fn harmless(source: &Source<'_>, name: &str, depth: u32) -> bool {
-    let macros = defined(source.text);
+    let macros = source.defined.get_or_init(|| {
+        let all = defined(source.text).into_iter();
+        all.map(|(name, body)| (name.to_owned(), body)).collect()
+    });
     let Some(body) = macros.get(name).filter(|_| depth < DEPTH) else {
         return false;
     };
+    // Behind the parameters.
+    let from = match body.starts_with(" (") {
+        true => body.find(')').map_or(body.len(), |at| at + 1),
+        false => 0,
+    };
+    let body = body.get(from..).unwrap_or("");
     let tokens: Vec<_> = lex_fragment(body)
         .into_iter()
         .filter(|token| token.kind != TokenKind::Eof)
@@ -31,13 +41,13 @@ pub(super) fn harmless(source: &Source<'_>, name: &str, depth: u32) -> bool {
         "return" | "break" | "continue" | "goto" | "discard" | "for" | "while" | "do" | "asm"
         | "__asm__" | "throw" | "new" | "delete" => false,
         word if ASSIGN.contains(&word) => false,
+        // What is called is an argument or computed, unless this is a cast.
+        ")" if text(at + 1) == "(" => at > 0 && is_type(text(at - 1)),
+        word if tokens[at].kind == TokenKind::Ident && macros.contains_key(word) => {
+            harmless(source, word, depth + 1)
+        }
         word if tokens[at].kind == TokenKind::Ident && text(at + 1) == "(" => {
-            matches!(word, "if" | "switch" | "sizeof")
-                || if macros.contains_key(word) {
-                    harmless(source, word, depth + 1)
-                } else {
-                    harmless_call(source, word)
-                }
+            matches!(word, "if" | "switch" | "sizeof") || harmless_call(source, word)
         }
         _ => true,
     })

@@ -61,7 +61,7 @@ use ir::Language;
 use ir::lower::c_family::{Bodies, Environment};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use syntax::c_family::ast::*;
 use syntax::c_family::token::{FROM_MACRO, Token};
 use syntax::{ItemKey, Span};
@@ -85,6 +85,8 @@ pub struct Source<'a> {
     /// Uses of macros in the item.
     pub(crate) macros: Vec<Span>,
     memo: RefCell<FxHashMap<ItemKey, Option<Effects>>>,
+    /// The macros that the text defines, once they were asked for.
+    defined: OnceCell<FxHashMap<String, String>>,
 }
 
 /// The settings for writing a version.
@@ -252,6 +254,7 @@ impl<'a> Source<'a> {
             macros,
             alone: false,
             memo: RefCell::default(),
+            defined: OnceCell::new(),
         }
     }
 

@@ -14,7 +14,7 @@ use ir::loops::{LoopForest, LoopId};
 use ir::{Block, EntityVec, Function, Loc};
 use syntax::Span;
 
-/// A loop by the head that the source gives it.
+/// A loop that is pipelined, by the head that the source gives it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scheduled {
     pub head: Loc,
@@ -120,7 +120,13 @@ pub(super) fn by_iterations(
     let Some(((_, before), (of, now))) = old.zip(new) else {
         return;
     };
-    let times = weights[after.forest.loops[of].header];
+    // The head may be executed once more than the rest.
+    let rest = function.layout.iter().copied().filter(|&block| {
+        after.forest.of(block) == Some(of) && block != after.forest.loops[of].header
+    });
+    let header = weights[after.forest.loops[of].header];
+    let times = rest.map(|block| weights[block]).reduce(f64::max);
+    let times = times.unwrap_or(header).min(header);
     model.region = before * times + model.waited;
     model.special = now * times;
     model.parted = (now - before) * times;

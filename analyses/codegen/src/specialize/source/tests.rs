@@ -493,3 +493,167 @@ fn a_line_goes_with_the_last_of_its_statements() {
 ",
     );
 }
+
+/// A store to an array may go where nothing reads it any more, and a store of what is there already.
+#[test]
+fn the_checker_knows_what_others_read() {
+    let judge = |front: &str, region: &str, behind: &str| {
+        let (start, end) = (front.len(), front.len() + region.len());
+        let version = format!("// lockstep: version on zero of t\nif (t != 0) {{\n{region}\n}}");
+        check::check(
+            &format!("{front}{region}{behind}"),
+            &format!("{front}{version}{behind}"),
+            (Span::new(start as u32, end as u32), version.len()),
+            &|_| false,
+        )
+    };
+    let head = "int f(int *x, const int *a, const int *b, int i) {\n";
+    let lost = [
+        // Read by nobody; behind a jump out of the function; of a row.
+        (
+            format!("{head}int h[4]; int t = a[i];\n"),
+            "h[i] = t * b[i];",
+            "\nreturn t; }",
+        ),
+        (
+            format!("{head}int t = a[i]; int h[4];\nh[0] = 1; x[0] = h[0];\n"),
+            "h[i] = t * b[i];",
+            "\nreturn t; }\nint g(int *h) { return h[0]; }",
+        ),
+        (
+            format!("{head}int t = a[i]; int l = t;\n"),
+            "x[i] |= l;",
+            "\nreturn t; }",
+        ),
+        (
+            format!("{head}int t = a[i]; const long l = (long)t, k = -l;\n"),
+            "x[i] += k;",
+            "\nreturn t; }",
+        ),
+    ];
+    for (front, region, behind) in lost {
+        assert_eq!(
+            judge(&front, region, behind),
+            Ok(()),
+            "{front}{region}{behind}"
+        );
+    }
+    let kept = [
+        // A parameter, and what outlives the call.
+        (
+            "int f(int h[], const int *a, const int *b, int i) {\nint t = a[i];\n".to_owned(),
+            "h[i] = t * b[i];",
+            "\nreturn t; }",
+        ),
+        (
+            format!("int h[4];\n{head}int t = a[i];\n"),
+            "h[i] = t * b[i];",
+            "\nreturn t; }",
+        ),
+        (
+            format!("{head}static int h[4]; int t = a[i] + h[0];\n"),
+            "h[i] = t * b[i];",
+            "\nreturn t; }",
+        ),
+        (
+            format!("{head}extern int h[4]; int t = a[i];\n"),
+            "h[i] = t * b[i];",
+            "\nreturn t; }",
+        ),
+        // In the next iteration, behind the region, through a row, a pointer or a macro.
+        (
+            format!("{head}int h[4]; int s = 0; for (; i; i--) {{ int t = a[i];\n"),
+            "s += t * h[0]; h[0] = t * b[i];",
+            "\n} return s; }",
+        ),
+        (
+            format!("{head}int h[4]; for (; i; i--) {{ x[i] = h[0]; int t = a[i];\n"),
+            "h[0] = t * b[i];",
+            "\n} return 0; }",
+        ),
+        (
+            format!("{head}int h[4]; int t = a[i];\n"),
+            "h[i] = t * b[i];",
+            "\nreturn h[0]; }",
+        ),
+        (
+            format!("{head}int h[4][4]; int *row = h[1]; int t = a[i];\n"),
+            "h[1][i] = t * b[i];",
+            "\nreturn row[i]; }",
+        ),
+        (
+            format!("{head}int h[4]; int *p = h; int t = a[i];\n"),
+            "h[i] = t * b[i];",
+            "\nreturn *p; }",
+        ),
+        (
+            format!("#define LAST(i) h[i]\n{head}int h[4]; int t = a[i];\n"),
+            "h[i] = t * b[i];",
+            "\nreturn LAST(i); }",
+        ),
+        // What is computed from a zero is not always one.
+        (
+            format!("{head}int t = a[i]; int l = b[t];\n"),
+            "x[i] |= l;",
+            "\nreturn t; }",
+        ),
+        (
+            format!("{head}int t = a[i]; int l = t + 5;\n"),
+            "x[i] |= l;",
+            "\nreturn t; }",
+        ),
+        (
+            format!("{head}int t = a[i]; int l = t; l = 7;\n"),
+            "x[i] |= l;",
+            "\nreturn t; }",
+        ),
+        (
+            format!("{head}int t = a[i]; int l = t; int *p = &l; *p = 7;\n"),
+            "x[i] |= l;",
+            "\nreturn t; }",
+        ),
+        (
+            format!("{head}int l = 0; int t = a[i]; if (i) l = t; else l = 1;\n"),
+            "x[i] |= l;",
+            "\nreturn t; }",
+        ),
+        (
+            format!("{head}int t = a[i]; int l = t; t = b[i];\n"),
+            "x[i] |= l;",
+            "\nreturn t; }",
+        ),
+    ];
+    for (front, region, behind) in kept {
+        let judged = judge(&front, region, behind);
+        assert!(
+            matches!(judged, Err(check::Violation::Effect(_))),
+            "{judged:?}: {front}{region}{behind}"
+        );
+    }
+}
+
+/// Macros by what their bodies do.
+#[test]
+fn macros_are_calls_that_can_be_left_out_or_not() {
+    let text = "#define TWICE(x) ((x) * 2)\n#define WHEN(c) if (c)\n#define CAST(x) (int)(x)\n#define BOTH(x) (TWICE(x) + TWICE(1))\n#define SET(x) (p = (x))\n#define STOP return\n#define MAYBE(x) if (x) STOP\n#define APPLY(f, x) (f)(x)\n#define CALLED(x) other(x)\nvoid f(int *o) { o[0] = 1; }\n";
+    let unit = preprocess_text("m.c", text, Dialect::C);
+    let parsed = parse_unit(&unit, Dialect::C);
+    let items: Vec<Arc<ParsedItem>> = parsed.iter().map(|(_, _, i)| Arc::new(i.clone())).collect();
+    let environment = Environment::new(&items);
+    let bodies = UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect());
+    let source = Source::new(
+        &parsed[0].2,
+        &unit.items[0].tokens,
+        text,
+        parsed[0].0,
+        &environment,
+        &bodies,
+        language(Dialect::C),
+    );
+    for name in ["TWICE", "WHEN", "CAST", "BOTH"] {
+        assert!(harmless(&source, name), "{name}");
+    }
+    for name in ["SET", "MAYBE", "APPLY", "CALLED", "UNKNOWN"] {
+        assert!(!harmless(&source, name), "{name}");
+    }
+}

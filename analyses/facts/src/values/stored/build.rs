@@ -321,13 +321,7 @@ fn add(into: &mut StoredValue, other: &StoredValue) {
     sum(&mut into.profiled, other.profiled);
     sum(&mut into.repeats, other.repeats);
     if let Some(misses) = other.misses {
-        let both = into.misses.get_or_insert_default();
-        sum(&mut both.loads, misses.loads);
-        sum(&mut both.misses, misses.misses);
-        sum(&mut both.waited, misses.waited);
-        sum(&mut both.alone, misses.alone);
-        sum(&mut both.far, misses.far);
-        sum(&mut both.far_alone, misses.far_alone);
+        into.misses.get_or_insert_default().add(&misses);
     }
     // Of a part that was not counted the whole is not known.
     let counted = |value: &StoredValue| value.profiled > 0;

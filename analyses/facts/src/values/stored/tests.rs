@@ -298,6 +298,7 @@ fn misses_are_those_of_one_processor() {
         loads: 8,
         misses: 4,
         waited: 60,
+        spared: 40,
         alone: 100,
         far: 1,
         far_alone: 64,
