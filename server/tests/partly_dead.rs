@@ -368,7 +368,70 @@ fn a_guard_that_makes_the_iterations_of_a_loop_longer_is_not_worth_it() {
         !listed.contains("Skip 2 accesses to memory where `t` is zero (saves "),
         "{listed}"
     );
-    println!("{listed}");
+}
+
+/// Where one iteration follows the other the guard is a branch, and all that it skips is saved.
+#[test]
+fn a_guard_in_a_loop_that_is_not_pipelined_saves_what_it_skips() {
+    let place = Place::new("skipped-one-by-one");
+    let text = PRODUCT.replace("    for", "    #pragma lockstep pipeline(none)\n    for");
+    let file = place.file("mul.c", text);
+    let inputs = place.file(
+        "mul.toml",
+        "item = \"mul\"\n[values]\nn = 64\n[buffers.a]\ntype = \"i32\"\ncount = 64\nfill = \"sparse\"\nzeros = 1\n",
+    );
+    run(&file, &inputs);
+    let found = text_of(&["check", &file, "--no-config"]);
+    assert!(
+        found.contains("5:13: information[irrelevant-load]: `t` is zero in 100 % of its executions, where 2 accesses cannot matter")
+            && found.contains("without misses (estimate, itanium2)"),
+        "{found}"
+    );
+    let listed = text_of(&["actions", &file, "--at", "5:13", "--no-config"]);
+    assert!(
+        listed.contains("Skip 2 accesses to memory where `t` is zero (saves ")
+            && listed.contains(" at 100 % zeros, estimate for itanium2)"),
+        "{listed}"
+    );
+    let after = text_of(&["apply", "skip-loads", &file, "--at", "5:13", "--no-config"]);
+    let guarded = "        if (t == 0) {
+            x[i] = 0;
+        } else {
+            x[i] = t * (b[i] + c[i]);
+        }
+";
+    assert!(after.contains(guarded), "{after}");
+}
+
+/// Counts of runs in the caches of another processor are not added to those that are there.
+#[test]
+fn misses_of_another_processor_are_not_added() {
+    let place = Place::new("other-caches");
+    let file = place.file("dot.c", GATHERED);
+    let inputs = place.file("dot.toml", GATHERED_INPUTS);
+    let add = |processor: &str| {
+        place.file("lockstep.toml", format!("processor = \"{processor}\"\n"));
+        let output = lockstep(&["profile", &file, "--inputs", &inputs, "--add"]);
+        assert!(output.status.success(), "{}", errors(&output));
+        format!("{}{}", text(&output), errors(&output))
+    };
+    let note = "no misses are kept: those that were counted are of the caches of bratt2001, not of itanium2_caches";
+    assert!(!add("bratt2001").contains("no misses"));
+    let said = add("itanium2_caches");
+    assert!(said.contains(note), "{said}");
+    let shown = text_of(&[
+        "profile",
+        "show",
+        &place.path("dot.c.lockstep-profile.json"),
+    ]);
+    assert!(
+        shown.contains("8192") && !shown.contains("in the caches of"),
+        "{shown}"
+    );
+}
+
+fn text_of(arguments: &[&str]) -> String {
+    text(&lockstep(arguments))
 }
 
 /// The same product as PTX, for each thread.

@@ -6,7 +6,7 @@ use super::{beside, load, save};
 use crate::db::{Database, File};
 use crate::host;
 use facts::values::convergent::Schedule;
-use facts::values::stored::StoredProfile;
+use facts::values::stored::{StoredItem, StoredProfile};
 use ir::checkpoint::Checkpoint;
 use std::path::{Path, PathBuf};
 
@@ -129,7 +129,7 @@ pub fn make(
         schedule: order.schedule,
         iterations: order.iterations,
     };
-    let (new, ran) = run::run(db, file, &request, progress, checkpoint).map_err(|error| {
+    let (new, mut ran) = run::run(db, file, &request, progress, checkpoint).map_err(|error| {
         let path = match (&error, &inputs) {
             (RunError::Input(_), Some(inputs)) => inputs.clone(),
             _ => path.to_owned(),
@@ -158,11 +158,31 @@ pub fn make(
         items: Vec::new(),
         ..new.clone()
     });
+    if order.add {
+        ran.notes.extend(other_caches(&profile, &new));
+    }
     run::merge(&mut profile, new, order.add);
     Ok(Made {
         profile,
         target,
         ran,
+    })
+}
+
+/// Of which items the sum has no misses, since they were counted in the caches of several processors.
+fn other_caches(old: &StoredProfile, new: &StoredProfile) -> Option<String> {
+    new.items.iter().find_map(|item| {
+        let same = |known: &&StoredItem| {
+            (&known.name, known.ordinal, &known.code) == (&item.name, item.ordinal, &item.code)
+        };
+        let known = old.items.iter().find(same)?;
+        let both = !known.caches.is_empty() && !item.caches.is_empty();
+        (both && known.caches != item.caches).then(|| {
+            format!(
+                "no misses are kept: those that were counted are of the caches of {}, not of {}",
+                known.caches, item.caches
+            )
+        })
     })
 }
 

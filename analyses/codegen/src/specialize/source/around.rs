@@ -99,12 +99,15 @@ impl<'a> Around<'a> {
             (again.unwrap_or(at), end)
         };
         let elsewhere = |at: &usize| !self.region.contains(at);
-        let inside = again.is_some() && !ends;
-        rows > 0
-            && !(declared + 1..end).filter(named).any(whole)
-            && !(from..to).filter(elsewhere).any(|at| named(&at))
-            && !(inside && self.region.clone().filter(named).any(read))
-            && !fast.iter().any(|token| token.text == name)
+        let around = (from..to).filter(elsewhere).any(|at| named(&at));
+        let inside = match again {
+            Some(_) if !ends => self.region.clone().filter(named).any(read),
+            _ => false,
+        };
+        let known = (declared + 1..end).filter(named).any(whole);
+        let copied = fast.iter().any(|token| token.text == name);
+        let read = around || inside || known || copied;
+        rows > 0 && !read
     }
 }
 
