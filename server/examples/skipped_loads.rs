@@ -26,7 +26,7 @@ use codegen::target::ia64::pipeline;
 use facts::values::record::{Misses, Recorded};
 use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_unit};
 use ir::{Block, EntityVec, Language, Module, Value};
-use lockstep_server::derive::loops::scheduled;
+use lockstep_server::derive::scheduled::scheduled;
 use lockstep_server::derive::timing::timing;
 use lockstep_server::derive::versions::least_of_a_thread;
 use lockstep_server::profile::record::{Recorder, Stream};

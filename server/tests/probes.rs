@@ -104,7 +104,34 @@ fn counters_come_back_as_counts_of_lines() {
     for (count, lines) in &wanted {
         assert!(counts.contains(&(&json!(count), lines)), "{counts:?}");
     }
+    // As `paths` has those of other languages.
+    let arguments = ["paths", &file, "--counters", &raw, "--map", &map];
+    let listed = text(&lockstep(&arguments));
+    assert!(
+        listed.contains("s.ia64.s:4: count: 3 paths taken, 5 times together")
+            && listed.contains("`pad` has no probes: "),
+        "{listed}"
+    );
+    let all = json(&lockstep(
+        &[&arguments[..], &["--item", "count", "--format", "json"]].concat(),
+    ));
+    let first = json!({
+        "item": "count", "count": 3, "at_least": 3, "at_most": 3, "share": 0.6, "again": null, "lines": [10],
+    });
+    assert_eq!((&all["paths"][0], &all["refused"]), (&first, &json!([])));
+    let without = lockstep(&["paths", &file]);
+    assert!(
+        errors(&without).contains("`lockstep instrument --probe path`"),
+        "{}",
+        errors(&without)
+    );
     let (file, map, raw) = ran(&place, "value");
+    let others = lockstep(&["paths", &file, "--counters", &raw, "--map", &map]);
+    assert!(
+        errors(&others).contains("the counters are not of paths"),
+        "{}",
+        errors(&others)
+    );
     let values = &imported(&file, &map, &raw)["functions"][0]["values"];
     let top = json!({ "value": 3, "count": 2 });
     assert_eq!(values[0]["line"], 10);

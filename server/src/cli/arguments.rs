@@ -252,6 +252,12 @@ pub(super) struct PathsArgs {
     /// Paths that go on over K iterations of loops, of a profile that `lockstep profile --iterations K` recorded
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=i64::from(facts::values::stored::MOST_ITERATIONS)), default_value_t = 1)]
     pub(super) iterations: u32,
+    /// IA-64 assembly: counters of a run of the copy that `lockstep instrument --probe path` wrote
+    #[arg(long, value_name = "RAW", requires = "map")]
+    pub(super) counters: Option<PathBuf>,
+    /// Map of the counters, as written by `lockstep instrument`
+    #[arg(long, value_name = "MAP.json", requires = "counters")]
+    pub(super) map: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "text")]
     pub(super) format: DataFormat,
     #[command(flatten)]

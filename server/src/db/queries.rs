@@ -364,7 +364,7 @@ pub fn machine_code<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<Machine
 /// Returns the pipelined loops of each of an item's functions, for the prices of what is rewritten in them.
 #[salsa::tracked]
 pub fn scheduled_loops<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Vec<Scheduled>> {
-    derive::loops::scheduled_of(db, item)
+    derive::scheduled::scheduled_of(db, item)
 }
 
 /// Returns the reports on an item's loops, item-relative. Asked for only when somebody looks.

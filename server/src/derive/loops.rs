@@ -5,16 +5,15 @@
 //! Bounds are of the operations that selection makes of the loop, with caches that hit; the factor compares with a schedule
 //! of one iteration after the other.
 
+use super::scheduled::options;
 use super::versions::with_source;
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language, own_items};
-use codegen::machine::Table;
 use codegen::predicate::hammocks::Conversions;
 use codegen::refusal::{Refusal, Refused};
-use codegen::specialize::source::scheduled::Scheduled;
 use codegen::specialize::source::{Source, function_at};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
-use codegen::target::ia64::pipeline::{self, LoopReport, Reason};
+use codegen::target::ia64::pipeline::{LoopReport, Reason};
 use codegen::target::ia64::requested::Asked;
 use ir::{Function, Loc, Module, Site};
 use smol_str::SmolStr;
@@ -51,17 +50,6 @@ fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
     })
 }
 
-pub(super) fn options(db: &dyn Db, file: File) -> Options {
-    Options {
-        contract: *db::contracts(db, file),
-        pipeline: Some(pipeline::Options {
-            reassociate: file.settings(db).analysis(db).fast_math.unwrap_or(false),
-            ..pipeline::Options::default()
-        }),
-        ..Options::default()
-    }
-}
-
 /// Returns true if products and sums may be one operation: as compilers for IA-64 do unless a line of the file forbids
 /// it.
 pub fn contracts(db: &dyn Db, file: File) -> bool {
@@ -83,35 +71,6 @@ pub fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopRepo
     let table = db::processor(db, program::settings(db, file));
     let found = examine(module, table.epic()?, &options(db, file));
     found.refused.is_empty().then_some(found.loops)
-}
-
-/// The pipelined loops of a module's first function with the cycles of their iterations; none where it has no code.
-pub fn scheduled(table: &Table, module: &Module, options: &Options) -> Vec<Scheduled> {
-    let Some(epic) = table.epic() else {
-        return Vec::new();
-    };
-    let found = examine(module, epic, options);
-    let loops = found.loops.iter().filter(|_| found.refused.is_empty());
-    loops
-        .filter(|report| report.pipelined)
-        .filter_map(|report| {
-            Some(Scheduled {
-                head: report.head,
-                cycles: f64::from(report.ii?) / f64::from(report.unrolled.max(1)),
-            })
-        })
-        .collect()
-}
-
-/// The same of each of an item's functions.
-pub fn scheduled_of(db: &dyn Db, item: Item<'_>) -> Vec<Vec<Scheduled>> {
-    let file = item.main(db);
-    let table = db::processor(db, program::settings(db, file));
-    let options = options(db, file);
-    db::lowered(db, item)
-        .iter()
-        .map(|lowered| scheduled(table, &lowered.module, &options))
-        .collect()
 }
 
 /// The branches of a module's first function that became predicates, and those that did not although the source asks it; `weights`

@@ -24,6 +24,7 @@ pub mod register_rows;
 pub mod registers;
 pub mod repacked;
 pub mod rows;
+pub mod scheduled;
 pub mod sets;
 pub mod silences;
 pub mod speculation;

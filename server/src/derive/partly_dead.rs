@@ -4,7 +4,7 @@
 //! rows that may become findings. Each edit is judged by executing both texts on symbols, read again and
 //! lowered.
 
-use super::parts::{Part, parts};
+use super::parts::{Part, parts, parts_lanes};
 use super::paths::{Known, known_paths};
 use super::pressure::outer;
 use super::ptx_versions::Trying;
@@ -16,7 +16,6 @@ use codegen::specialize::source::sink_dead::{
     candidates, check, plan, refused_at,
 };
 use codegen::specialize::source::{Rejection, Source, function_at, functions_of, rewritten};
-use facts::Scope;
 use facts::cost::Machine;
 use facts::partial_dead::Prices;
 use facts::paths::Unread;
@@ -215,17 +214,6 @@ fn moves_of_ptx(db: &dyn Db, file: File, item: Item<'_>, rows: &mut [DeadRow]) {
         let share = executions.map(|(before, after)| after / before);
         row.moved = share.filter(|share| *share < 1.0).map(Remaining::Warps);
     }
-}
-
-/// Lanes of a warp may take both sides of the branch with this condition.
-pub(super) fn parts_lanes<'a>(
-    parts: impl IntoIterator<Item = &'a Part<'a>>,
-    condition: Span,
-) -> bool {
-    let branches = parts.into_iter().flat_map(|part| &part.facts.branches);
-    let inside = |span: Span| condition.start <= span.start && span.end <= condition.end;
-    let mut here = branches.filter(|branch| inside(branch.loc.span));
-    here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
 }
 
 /// Languages whose text is edited.

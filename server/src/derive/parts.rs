@@ -2,9 +2,10 @@
 
 use super::rows::Rows;
 use crate::db::{self, Db, Item};
+use facts::Scope;
 use facts::{Finding, FunctionFacts};
 use ir::Function;
-use syntax::Problem;
+use syntax::{Problem, Span};
 
 /// One function of an item with all that is known of it.
 #[derive(Clone, Copy, Debug)]
@@ -50,4 +51,15 @@ pub fn part_at<'db>(db: &'db dyn Db, item: Item<'db>, offset: u32) -> Option<Par
         .min_by_key(|part| part.function.span.len())
         .or(parts.first())
         .copied()
+}
+
+/// Lanes of a warp may take both sides of the branch with this condition.
+pub(super) fn parts_lanes<'a>(
+    parts: impl IntoIterator<Item = &'a Part<'a>>,
+    condition: Span,
+) -> bool {
+    let branches = parts.into_iter().flat_map(|part| &part.facts.branches);
+    let inside = |span: Span| condition.start <= span.start && span.end <= condition.end;
+    let mut here = branches.filter(|branch| inside(branch.loc.span));
+    here.any(|branch| branch.uniform_at.is_none_or(|at| at < Scope::Subgroup))
 }

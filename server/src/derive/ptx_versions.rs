@@ -1,7 +1,7 @@
 //! Rewritings of PTX documents by a zero that are tried: written, and judged by the checker.
 
-use super::partly_dead::parts_lanes;
-use super::{parts, versions};
+use super::parts::{self, parts_lanes};
+use super::versions;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Body};
 use codegen::specialize::accept::Model;

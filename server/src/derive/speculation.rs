@@ -1,7 +1,8 @@
 //! Expressions that are evaluated again and again, and the edits that evaluate them ahead; each is judged by executing both texts on
 //! symbols.
 
-use super::partly_dead::{is_written, judge, part_of, parts_lanes, price};
+use super::partly_dead::{is_written, judge, part_of, price};
+use super::parts::parts_lanes;
 use super::paths::known_paths;
 use super::pressure::outer;
 use super::versions::with_source;

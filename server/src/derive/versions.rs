@@ -1,8 +1,8 @@
 //! Versions on zero that are tried: written, judged by the checker, read again, lowered and estimated. The
 //! facts and the profile of the values that they test.
 
-use super::loops;
 use super::parts::Part;
+use super::scheduled;
 use super::zeros;
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::profile::lanes_of;
@@ -243,7 +243,7 @@ pub fn attempt(
                 })
             });
             let region = Span::new(at, at + (span.end - span.start));
-            let loops = before.and_then(|it| scheduled(db, item, it, module));
+            let loops = before.and_then(|it| scheduled_loops(db, item, it, module));
             let schedules = loops.as_ref().map(|loops| Schedules {
                 function: loops.function,
                 before: loops.before,
@@ -275,7 +275,7 @@ struct ScheduledLoops<'a> {
 }
 
 /// `None` of other languages and where there are no loops.
-fn scheduled<'a>(
+fn scheduled_loops<'a>(
     db: &'a dyn Db,
     item: Item<'a>,
     function: &'a Function,
@@ -294,7 +294,7 @@ fn scheduled<'a>(
     Some(ScheduledLoops {
         function,
         before,
-        after: loops::scheduled(table, after, &loops::options(db, file)),
+        after: scheduled::scheduled(table, after, &scheduled::options(db, file)),
     })
 }
 
