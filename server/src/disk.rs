@@ -31,6 +31,8 @@ struct Readers {
 
 enum Late {
     Awaited,
+    /// The file has changed since it began to be read: that is thrown away, and the file is read again.
+    Outdated,
     Arrived(Source),
 }
 
@@ -101,6 +103,20 @@ impl Disk {
             Some(readers) => readers.ask(path),
         }
     }
+
+    /// A file has changed: what was read of it before is not given any more.
+    pub fn changed(&self, path: &Path) {
+        let Some(readers) = &self.0 else {
+            return;
+        };
+        let mut files = locked(&readers.late);
+        match files.remove(path) {
+            Some(Late::Awaited | Late::Outdated) => {
+                files.insert(path.to_owned(), Late::Outdated);
+            }
+            Some(Late::Arrived(_)) | None => {}
+        }
+    }
 }
 
 fn late(path: &Path) -> Source {
@@ -113,8 +129,8 @@ impl Readers {
             let mut files = locked(&self.late);
             match files.remove(path) {
                 Some(Late::Arrived(source)) => return source,
-                Some(Late::Awaited) => {
-                    files.insert(path.to_owned(), Late::Awaited);
+                Some(awaited @ (Late::Awaited | Late::Outdated)) => {
+                    files.insert(path.to_owned(), awaited);
                     return late(path);
                 }
                 // The next file of a slow disk is probably late, too.
@@ -189,7 +205,11 @@ impl Readers {
                 job.answer.ready.notify_all();
                 return;
             }
-            locked(&self.late).insert(job.path.clone(), Late::Arrived(source));
+            let mut files = locked(&self.late);
+            match files.remove(&job.path) {
+                Some(Late::Outdated) => {}
+                _ => drop(files.insert(job.path.clone(), Late::Arrived(source))),
+            }
         }
         (self.announce)(&job.path);
     }
@@ -242,6 +262,26 @@ mod tests {
         );
         assert_eq!(disk.read(Path::new("/b.h")), text("/b.h"));
         go.send(()).expect("the reader waits");
+        assert_eq!(arrived.recv().expect("it is announced"), slow);
+        assert_eq!(disk.read(slow), text("/slow.h"));
+    }
+
+    #[test]
+    fn a_file_that_changes_while_it_is_read_is_read_again() {
+        let (disk, go, arrived) = disk();
+        let slow = Path::new("/slow.h");
+        assert!(matches!(disk.read(slow), Source::Unusable(_)));
+        disk.changed(slow);
+        assert!(matches!(disk.read(slow), Source::Unusable(_)));
+        go.send(()).expect("the reader waits");
+        assert_eq!(arrived.recv().expect("it is announced"), slow);
+        // Not what was read before it changed.
+        assert!(matches!(disk.read(slow), Source::Unusable(_)));
+        go.send(()).expect("the reader waits again");
+        assert_eq!(arrived.recv().expect("it is announced"), slow);
+        disk.changed(slow);
+        assert!(matches!(disk.read(slow), Source::Unusable(_)));
+        go.send(()).expect("the reader waits again");
         assert_eq!(arrived.recv().expect("it is announced"), slow);
         assert_eq!(disk.read(slow), text("/slow.h"));
     }

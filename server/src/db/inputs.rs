@@ -14,6 +14,7 @@ use crate::language::Language;
 use rustc_hash::{FxHashMap, FxHashSet};
 use salsa::{Durability, Setter};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use syntax::c_family::lexer::{LexedFile, lex_shared};
 use syntax::preprocess::Unit;
@@ -140,6 +141,8 @@ pub struct Database {
     default_settings: Arc<Mutex<Option<Settings>>>,
     units: Arc<Mutex<FxHashMap<File, Arc<Unit>>>>,
     disk: Disk,
+    /// The number of changes on the disk that were told of.
+    changes: Arc<AtomicU64>,
     shared: Option<Arc<SharedFiles>>,
     commands: Arc<Commands>,
 }
@@ -166,13 +169,20 @@ impl Db for Database {
         if let Some(file) = locked(&self.files).get(&path) {
             return *file;
         }
-        let source = match &self.shared {
-            Some(shared) => shared.source(&path),
-            None => self.disk.read(&path),
-        };
         let settings = self.default_settings();
+        let (source, mut files) = loop {
+            let changes = self.changes.load(Ordering::Acquire);
+            let source = match &self.shared {
+                Some(shared) => shared.source(&path),
+                None => self.disk.read(&path),
+            };
+            let files = locked(&self.files);
+            // Who tells of a change finds no file yet: it must not get what was read before.
+            if changes == self.changes.load(Ordering::Acquire) {
+                break (source, files);
+            }
+        };
         let language = Language::of_file(&path, source.text());
-        let mut files = locked(&self.files);
         // Another thread may have read it meanwhile; one path has one input.
         *files.entry(path.clone()).or_insert_with(|| {
             File::builder(
@@ -221,6 +231,7 @@ impl Database {
             default_settings: Arc::default(),
             units: Arc::default(),
             disk,
+            changes: Arc::default(),
             shared: None,
             commands: Arc::default(),
         }
@@ -404,6 +415,13 @@ impl Database {
     /// Returns the present contents of a file on the disk.
     pub fn read_from_disk(&self, path: &Path) -> Source {
         self.disk.read(path)
+    }
+
+    /// What is being read of a file is not what is there now.
+    pub fn forget_reading(&self, path: &Path) {
+        self.disk.changed(path);
+        let _files = locked(&self.files);
+        self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
     /// A file that was seen before.

@@ -41,8 +41,10 @@ pub(super) enum Event {
         removed: Vec<PathBuf>,
     },
     Watched(Vec<Uri>),
-    /// A file that the server itself wrote, or one that the disk was slow to give.
+    /// A file that the server itself wrote.
     Written(PathBuf),
+    /// A file that was late has been read.
+    Arrived(PathBuf),
     /// A document was written by its editor.
     Saved(Uri),
     /// The files that may include an open one.

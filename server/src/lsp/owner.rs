@@ -108,7 +108,7 @@ impl Owner {
             .clamp(2, 8);
         let late = events.clone();
         let disk = Disk::patient(PATIENCE, move |path| {
-            let _ = late.send(Event::Written(path.to_owned()));
+            let _ = late.send(Event::Arrived(path.to_owned()));
         });
         let db = Database::with_disk(disk);
         Owner {
@@ -214,8 +214,9 @@ impl Owner {
                 self.forget_folders(&removed);
                 self.folders.extend(added);
             }
-            Event::Watched(uris) => self.watched(uris.iter().map(convert::path_of)),
-            Event::Written(path) => self.watched([path].into_iter()),
+            Event::Watched(uris) => self.changed(uris.iter().map(convert::path_of)),
+            Event::Written(path) => self.changed([path].into_iter()),
+            Event::Arrived(path) => self.watched([path].into_iter()),
             Event::Saved(uri) => {
                 let path = host::normalize(&convert::path_of(&uri));
                 self.ask_for_commands_again();
@@ -454,6 +455,15 @@ impl Owner {
             }
         }
         self.db.keep_only(&needed, closed);
+    }
+
+    /// Files changed on the disk.
+    fn changed(&mut self, paths: impl Iterator<Item = PathBuf>) {
+        let paths: Vec<PathBuf> = paths.map(|path| host::normalize(&path)).collect();
+        for path in &paths {
+            self.db.forget_reading(path);
+        }
+        self.watched(paths.into_iter());
     }
 
     fn watched(&mut self, paths: impl Iterator<Item = PathBuf>) {
