@@ -330,6 +330,19 @@ fn accesses_that_a_zero_makes_useless_are_told_of_and_skipped() {
             && found.contains(" cycles, with the misses of the profile (estimate, bratt2001)"),
         "{found}"
     );
+    let mut client = Client::spawn(env!("CARGO_BIN_EXE_lockstep"), &["serve", "--stdio"]);
+    client.initialize(json!({ "general": { "positionEncodings": ["utf-8"] } }));
+    let uri = format!("file://{file}");
+    client.open(&uri, "c", GATHERED);
+    let at = json!({ "textDocument": { "uri": uri }, "position": { "line": 4, "character": 12 } });
+    let hover = client.request("textDocument/hover", at).to_string();
+    // The first of the 8 elements of a line, and where another array took the line away.
+    assert!(
+        hover.contains("**0 in 95 % of executions**")
+            && hover.contains("its load misses 13 % of 4096 times and waits ")
+            && hover.contains(" cycles on average (estimate, bratt2001)"),
+        "{hover}"
+    );
     let listed = text(&lockstep(&["actions", &file, "--at", "5:13"]));
     assert!(
         listed.contains("skip-loads")

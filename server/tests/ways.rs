@@ -7,7 +7,6 @@ mod support;
 
 use command::{Place, errors, lockstep};
 use serde_json::{Value, json};
-use std::time::Duration;
 use support::Client;
 
 /// Few elements are large, but the work for them is much.
@@ -209,15 +208,7 @@ fn counts_of_lines_are_shown_as_what_they_are() {
     assert_eq!(imported["items"], 1, "{imported}");
     let again = std::fs::read(format!("{file}.lockstep-profile.json")).expect("a profile");
     assert!(written == again, "{}", String::from_utf8_lossy(&again));
-    // A disk that is slow answers later, and the editor asks again.
-    let mut tries = (0..100).map(|_| {
-        let hints = shown.hints();
-        if hints.is_empty() {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        hints
-    });
-    let hints = tries.find(|hints| !hints.is_empty()).unwrap_or_default();
+    let hints = shown.hints();
     assert!(
         hints
             .iter()

@@ -243,6 +243,13 @@ impl Counter {
     }
 }
 
+/// The instructions of a function's blocks, with their terminators.
+#[must_use]
+pub fn lengths(function: &Function) -> Vec<u64> {
+    let blocks = function.blocks.values();
+    blocks.map(|block| block.insts.len() as u64 + 1).collect()
+}
+
 impl Observer for Recorder {
     fn block(&mut self, instance: &Instance<'_>) {
         if instance.function == 0 {

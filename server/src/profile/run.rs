@@ -4,7 +4,7 @@ use super::beyond::beyond;
 use super::inputs::{Description, InputError};
 use super::launch::described;
 use super::predict::predicted;
-use super::record::{RecordedBranches, Recorder, Stream};
+use super::record::{RecordedBranches, Recorder, Stream, lengths};
 use super::{lanes_of, place_of, set_lines};
 use crate::db::{self, Database, File, Item};
 use crate::derive::timing::timing;
@@ -144,7 +144,7 @@ pub fn find<'db>(
     file: File,
     wanted: Option<&str>,
 ) -> Result<(Item<'db>, usize), RunError> {
-    let mut known: Vec<String> = Vec::new();
+    let (mut known, mut others): (Vec<String>, Vec<String>) = Default::default();
     let mut found = Vec::new();
     for (_, item) in items_to_show(db, file) {
         if !item.holds(db).code {
@@ -167,8 +167,9 @@ pub fn find<'db>(
                 None if entry => found.push((item, number)),
                 _ => {}
             }
-            if entry {
-                known.push(short.to_owned());
+            match entry {
+                true => known.push(short.to_owned()),
+                false => others.push(short.to_owned()),
             }
         }
     }
@@ -176,8 +177,12 @@ pub fn find<'db>(
         ([found], _) => Ok(*found),
         ([first, ..], Some(_)) => Ok(*first),
         ([], Some(name)) => Err(RunError::NoItem(format!(
-            "there is no function `{name}`; entry points are: {}",
-            known.join(", ")
+            "there is no function `{name}`; {}",
+            match (known.as_slice(), others.as_slice()) {
+                ([], []) => "the file has none that can run".to_owned(),
+                ([], others) => format!("functions are: {}", others.join(", ")),
+                (known, _) => format!("entry points are: {}", known.join(", ")),
+            }
         ))),
         ([], None) => Err(RunError::NoItem(
             "there is no kernel and no shader stage; --item names a function, --entry NAME=STAGE makes it an entry point".into(),
@@ -326,12 +331,6 @@ fn stored_branches(function: &ir::Function, ran: &RecordedBranches) -> Vec<Store
         after: branch.after.ok(),
     });
     branches.collect()
-}
-
-/// The instructions of a function's blocks.
-fn lengths(function: &ir::Function) -> Vec<u64> {
-    let blocks = function.blocks.values();
-    blocks.map(|block| block.insts.len() as u64 + 1).collect()
 }
 
 fn place_of_error(

@@ -190,15 +190,12 @@ fn loads(out: &mut String, item: &StoredItem) {
     for (value, misses) in met {
         let line = item.file_line(value);
         let line = line.map_or_else(|| "-".to_owned(), |line| line.to_string());
-        let far = match misses.loads {
-            0 => 0.0,
-            loads => misses.far as f64 / loads as f64,
-        };
+        let (missed, far) = misses.shares();
         let _ = writeln!(
             out,
             "{line:>5} {:>11} {:>7} {:>9} {:>15.1}  {}",
             misses.loads,
-            percent(misses.share()),
+            percent(missed),
             percent(far),
             misses.wait(),
             match value.name.is_empty() {

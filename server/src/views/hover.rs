@@ -31,10 +31,21 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
             .or_else(|| super::spilled::hover(db, file, offset))
             .or_else(|| super::set_loops::hover(db, file, offset))
             .or_else(|| ways(db, file, offset))
-            .or_else(|| super::promises::hover(db, file, offset)),
+            .or_else(|| super::promises::hover(db, file, offset))
+            .or_else(|| profiled(db, file, offset)),
         _ => in_item(db, file, offset),
     };
     in_item.or_else(|| macro_or_include(db, file, offset))
+}
+
+/// Returns the zeros of the definition at a place, and the misses of its load, by a profile.
+fn profiled(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
+    crate::derive::zeros::stored(db, file)?;
+    let rows = crate::derive::zeros::rows(db, file);
+    let at = |span: Span| span.contains(offset) || span.end == offset;
+    let span = rows.iter().map(|row| row.span).find(|&span| at(span))?;
+    let markdown = super::zeros::hover(db, file, span, ir::Language::C)?;
+    Some(Hover { span, markdown })
 }
 
 /// Returns the number of times that a condition held, or the hot path of a function, by a profile.

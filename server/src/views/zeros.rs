@@ -11,13 +11,13 @@ use ir::{Function, Language};
 use std::path::Path;
 use syntax::Span;
 
-/// `0 in 62 % of warps`.
+/// `0 in 62 % of warps`; of a lane by itself, of executions.
 pub fn label(share: f64, language: Language) -> String {
-    format!(
-        "0 in {} of {}s",
-        percent(share),
-        facts::words::warp(language)
-    )
+    let of = match language {
+        Language::C => "execution",
+        _ => facts::words::warp(language),
+    };
+    format!("0 in {} of {of}s", percent(share))
 }
 
 pub fn percent(share: f64) -> String {
@@ -62,7 +62,7 @@ pub fn hover(db: &dyn Db, file: File, span: Span, language: Language) -> Option<
     if let Some((misses, caches)) = &row.misses {
         out += &format!(
             "\n\nits load misses {} of {} times and waits {:.1} cycles on average (estimate, {caches})",
-            percent(misses.share()),
+            percent(misses.shares().0),
             misses.loads,
             misses.wait(),
         );
@@ -75,8 +75,13 @@ pub fn hover(db: &dyn Db, file: File, span: Span, language: Language) -> Option<
         );
         if memory > 0 {
             out += &format!(
-                ", {memory} of them read{} memory or textures",
-                if memory == 1 { "s" } else { "" }
+                ", {memory} of them read{} memory{}",
+                if memory == 1 { "s" } else { "" },
+                if language == Language::C {
+                    ""
+                } else {
+                    " or textures"
+                }
             );
         }
     }

@@ -141,19 +141,7 @@ impl Model {
     #[must_use]
     pub fn versioned(&self) -> f64 {
         let slow = self.region - self.waited + self.parted;
-        let still = |probability| {
-            self.waits()
-                .map(|of| of.remaining(probability))
-                .sum::<f64>()
-        };
-        // Where nothing is skipped nothing is spared.
-        let all: f64 = still(0.0);
-        let scale = if all > 0.0 {
-            (self.waited / all).max(1.0)
-        } else {
-            1.0
-        };
-        let still = scale * still(self.probability);
+        let still = self.still(self.probability);
         self.probability * self.special + (1.0 - self.probability) * slow + self.check + still
     }
     /// Cycles that the version saves; negative where it costs.
@@ -208,6 +196,19 @@ impl Model {
 }
 
 impl Model {
+    /// Cycles that loads behind the check wait: all that they wait without it where nothing is skipped, or more.
+    fn still(&self, probability: f64) -> f64 {
+        let at = |probability| {
+            self.waits()
+                .map(|of| of.remaining(probability))
+                .sum::<f64>()
+        };
+        match at(0.0) {
+            all if all > 0.0 => (self.waited / all).max(1.0) * at(probability),
+            _ => self.waited * (1.0 - probability),
+        }
+    }
+
     fn waits(&self) -> impl Iterator<Item = &Behind> {
         self.behind.iter().flatten()
     }
@@ -383,6 +384,60 @@ mod tests {
             }
         }
         assert!(paying > 500 && not > 500, "{paying} {not}");
+    }
+
+    /// Where no value is zero a guard saves nothing, however loads wait for each other; where all are, nothing of theirs is left.
+    #[test]
+    fn what_is_not_skipped_is_not_saved() {
+        let mut random = oracle::random::Random::new(11);
+        for _ in 0..4000 {
+            let mut number = |most: u32| f64::from(random.below(most));
+            let mut model = Model {
+                region: number(900),
+                special: number(900),
+                check: number(40),
+                least: 0.0,
+                ..Model::default()
+            };
+            model.waited = model.region * number(5) / 4.0;
+            for _ in 0..number(6) as usize {
+                let level = number(8) as usize;
+                let loads = number(16) + 1.0;
+                let executions = number(40) + 1.0;
+                let wait = number(50);
+                let asked = executions / (number(8) + 1.0);
+                for of in &mut model.behind[level] {
+                    of.add((wait, loads), executions, asked);
+                }
+            }
+            assert!(model.saved() <= 1e-9, "{model:?}");
+            let all = Model {
+                probability: 1.0,
+                ..model
+            };
+            assert_eq!(all.versioned(), model.special + model.check);
+        }
+    }
+
+    /// Of 16 loads for a line, each with a check of its own, or all behind one check, which spares the line by itself.
+    #[test]
+    fn a_line_is_spared_if_all_of_its_checks_are() {
+        let waits = |asked| {
+            let mut behind = Behind::default();
+            behind.add((6.25, 16.0), 160.0, asked);
+            [0.0, 0.9].map(|probability| behind.remaining(probability))
+        };
+        let [all, some] = waits(160.0);
+        near(all, 1000.0, 6);
+        near(some, 1000.0 * (1.0 - 0.9f64.powi(16)), 6);
+        let [all, some] = waits(10.0);
+        near(all, 1000.0, 6);
+        near(some, 100.0, 6);
+        // Two loads that miss together wait once.
+        let mut both = Behind::default();
+        both.add((6.25, 16.0), 160.0, 160.0);
+        both.add((6.25, 16.0), 160.0, 160.0);
+        near(both.remaining(0.0), 1000.0 * (2.0 - 1.0 / 16.0), 6);
     }
 
     /// Notes, section 8: su_thresh by memory operations and blocks.

@@ -57,17 +57,22 @@ impl Misses {
     /// Cycles that the processor waits for a load; 0 where there was none.
     #[must_use]
     pub fn wait(&self) -> f64 {
-        match self.loads {
-            0 => 0.0,
-            loads => self.waited as f64 / loads as f64,
-        }
+        self.each(self.waited)
     }
     /// Cycles that the processor would wait less for each load that hits or is skipped; 0 where there was none.
     #[must_use]
     pub fn spared_wait(&self) -> f64 {
+        self.each(self.spared)
+    }
+    /// The share of loads that miss, and that memory answers.
+    #[must_use]
+    pub fn shares(&self) -> (f64, f64) {
+        (self.each(self.misses), self.each(self.far))
+    }
+    fn each(&self, of_all: u64) -> f64 {
         match self.loads {
             0 => 0.0,
-            loads => self.spared as f64 / loads as f64,
+            loads => of_all as f64 / loads as f64,
         }
     }
     /// Adds the counts of another run or another place.
@@ -85,11 +90,11 @@ impl Misses {
     /// further cache answers, and of those that memory does.
     #[must_use]
     pub fn alone(&self) -> [(f64, f64); 2] {
-        let each = |cycles: u64, misses: u64| match (self.loads, misses) {
-            (0, _) | (_, 0) => (0.0, 1.0),
-            (loads, misses) => (
-                cycles as f64 / loads as f64,
-                (loads as f64 / misses as f64).max(1.0),
+        let each = |cycles: u64, misses: u64| match misses {
+            0 => (0.0, 1.0),
+            _ => (
+                self.each(cycles),
+                (self.loads as f64 / misses as f64).max(1.0),
             ),
         };
         let near = self.misses.saturating_sub(self.far);
@@ -97,14 +102,6 @@ impl Misses {
             each(self.alone.saturating_sub(self.far_alone), near),
             each(self.far_alone, self.far),
         ]
-    }
-    /// The share of loads that miss.
-    #[must_use]
-    pub fn share(&self) -> f64 {
-        match self.loads {
-            0 => 0.0,
-            loads => self.misses as f64 / loads as f64,
-        }
     }
 }
 

@@ -52,7 +52,7 @@ struct Parted {
 pub(super) struct BranchRecorder {
     counts: EntityVec<Block, BranchCounts>,
     /// Instructions, the terminator among them.
-    lengths: EntityVec<Block, u64>,
+    lengths: Vec<u64>,
     executed: u64,
     /// The partings of each workgroup and warp, the outermost first.
     parted: FxHashMap<(u64, u32), Vec<Parted>>,
@@ -64,13 +64,9 @@ pub(super) struct BranchRecorder {
 
 impl BranchRecorder {
     pub(super) fn new(function: &Function) -> Self {
-        let mut lengths = EntityVec::with_len(0, function.blocks.len());
-        for (block, data) in function.blocks.iter() {
-            lengths[block] = data.insts.len() as u64 + 1;
-        }
         BranchRecorder {
             counts: EntityVec::with_len(BranchCounts::default(), function.blocks.len()),
-            lengths,
+            lengths: super::lengths(function),
             executed: 0,
             parted: FxHashMap::default(),
             traces: Vec::new(),
@@ -84,7 +80,7 @@ impl BranchRecorder {
         if instance.function != 0 || instance.depth != 0 {
             return;
         }
-        let length = self.lengths[instance.block];
+        let length = self.lengths[instance.block.0 as usize];
         let key = (instance.workgroup_index, instance.warp);
         self.executed += length * u64::from(instance.mask.count_ones());
         if instance.warp_size == 1 {

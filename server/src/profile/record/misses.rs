@@ -12,19 +12,22 @@
 //! ```
 
 use facts::values::record::Misses;
-use ir::{Function, Inst, Module, Op, Value};
-use oracle::interp::{AccessKind, Instance, Launch, lanes};
+use ir::{Function, Inst, Module, Op, Space, Value};
+use oracle::interp::memory::{buffer_of, resolve_generic};
+use oracle::interp::{AccessKind, Instance, Launch, lanes, space_of};
 use rustc_hash::FxHashMap;
 use simulate::cache::{self, Access, CacheState, Caches};
 
 /// Buffers begin at multiples of these bytes, with as many between them.
 const GAP: u64 = 4096;
-/// Buffers are numbered above these bits of an address.
-const BUFFER_SHIFT: u32 = 40;
+/// Where what is no buffer lies: variables of a lane, and of a workgroup.
+const LOCAL: u64 = 1 << 61;
+const SHARED: u64 = 1 << 60;
 
 /// An instruction that accesses memory.
 #[derive(Clone, Copy, Debug)]
 struct Accessing {
+    space: Space,
     bytes: u32,
     float: bool,
     /// The first value that is loaded, of function 0.
@@ -106,7 +109,7 @@ impl MissRecorder {
             blocking: caches.blocking,
             accessing,
             after,
-            lengths: module.functions.iter().map(lengths).collect(),
+            lengths: module.functions.iter().map(super::lengths).collect(),
             counts: FxHashMap::default(),
             cycle: 0,
             under_way: UnderWay::default(),
@@ -136,8 +139,8 @@ impl MissRecorder {
             let Some(&address) = addresses.get(lane as usize) else {
                 continue;
             };
-            let first = self.placed(address);
-            let last = first + u64::from(accessing.bytes.max(1)) - 1;
+            let first = self.placed(accessing.space, address);
+            let last = first.saturating_add(u64::from(accessing.bytes.max(1)) - 1);
             let before = self.after.get(&(instance.function, inst));
             let addressed = |of: &&Missed| before.is_some_and(|all| all.contains(&of.inst));
             let others = self.under_way.missed.iter().filter(addressed);
@@ -163,7 +166,10 @@ impl MissRecorder {
                 let answer = self.state.access(&access, start);
                 missed |= !answer.hit;
                 later = later.max(answer.later);
-                at = end + 1;
+                at = match end.checked_add(1) {
+                    Some(next) => next,
+                    None => break,
+                };
             }
             if kind != AccessKind::Load {
                 continue;
@@ -194,12 +200,18 @@ impl MissRecorder {
     }
 
     /// An address of the interpreter as a program would have it.
-    fn placed(&self, address: u64) -> u64 {
-        let buffer = (address >> BUFFER_SHIFT) as usize;
-        let offset = address & ((1 << BUFFER_SHIFT) - 1);
-        match buffer.checked_sub(1).and_then(|at| self.bases.get(at)) {
-            Some(base) => base.wrapping_add(offset),
-            None => address,
+    fn placed(&self, space: Space, address: u64) -> u64 {
+        let (_, offset) = resolve_generic(address);
+        match space_of(space, address) {
+            Space::Local => LOCAL | offset,
+            Space::Shared => SHARED | offset,
+            _ => match buffer_of(address) {
+                Some((buffer, offset)) => self
+                    .bases
+                    .get(buffer)
+                    .map_or(address, |base| base.wrapping_add(offset)),
+                None => address,
+            },
         }
     }
 
@@ -244,11 +256,6 @@ impl MissRecorder {
     }
 }
 
-fn lengths(function: &Function) -> Vec<u64> {
-    let blocks = function.blocks.values();
-    blocks.map(|block| block.insts.len() as u64 + 1).collect()
-}
-
 /// Returns for each load of a function with an address that comes from other loads of its block, which ones.
 fn after_loads(function: &Function) -> Vec<(Inst, Vec<Inst>)> {
     let mut found = Vec::new();
@@ -287,13 +294,14 @@ fn after_loads(function: &Function) -> Vec<(Inst, Vec<Inst>)> {
 
 fn accessing_of(function: &Function, inst: Inst, counted: bool) -> Option<Accessing> {
     let data = &function.insts[inst];
-    let values = match &data.op {
-        Op::Load(_) => data.results.as_slice(),
-        Op::Store(_) => data.args.get(1..)?,
+    let (access, values) = match &data.op {
+        Op::Load(access) => (access, data.results.as_slice()),
+        Op::Store(access) => (access, data.args.get(1..)?),
         _ => return None,
     };
     let first = *values.first()?;
     Some(Accessing {
+        space: access.space,
         bytes: values.iter().map(|&value| function.ty(value).bytes()).sum(),
         float: function.ty(first).is_float(),
         value: (counted && matches!(data.op, Op::Load(_))).then_some(first),

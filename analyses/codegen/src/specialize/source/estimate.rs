@@ -6,7 +6,7 @@
 //! of the check counts as if it were always taken.
 
 use super::executions::{Executions, Profiled, executions};
-use super::scheduled::{Schedules, by_iterations, scales};
+use super::scheduled::{Iterations, Schedules};
 use crate::specialize::accept::{CHAIN, Model};
 use crate::specialize::fold::{fold, taken};
 use crate::specialize::frequency::{frequency, frequency_where};
@@ -43,7 +43,11 @@ pub fn estimate(
         misses,
     } = executions(function, parts, profiled);
     let original = original(function, parts, &weights);
-    let scales = scales(function, schedules, machine, &weights);
+    let iterations = schedules.map(|schedules| Iterations::new(function, schedules, &weights));
+    let scales = match &iterations {
+        Some(iterations) => iterations.scales(machine, &weights),
+        None => EntityVec::with_len(1.0, function.blocks.len()),
+    };
     let (mut gone, mut kept) = (Vec::new(), Vec::new());
     let needed = live::needed(function);
     let mut model = Model {
@@ -110,8 +114,8 @@ pub fn estimate(
     }
     model.waited = model.waited.max(0.0);
     model.memory_killed = usize::try_from(memory).unwrap_or(0);
-    if let Some(schedules) = schedules {
-        by_iterations(&mut model, function, parts, schedules, &weights);
+    if let Some(iterations) = &iterations {
+        iterations.price(&mut model, parts);
     }
     model
 }

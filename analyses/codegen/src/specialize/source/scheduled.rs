@@ -8,7 +8,7 @@
 
 use super::estimate::{Parts, place, within};
 use crate::specialize::accept::Model;
-use facts::cost::{Machine, work};
+use facts::cost::Machine;
 use ir::cfg::ControlFlow;
 use ir::loops::{LoopForest, LoopId};
 use ir::{Block, EntityVec, Function, Loc};
@@ -71,65 +71,87 @@ fn block_in(function: &Function, span: Span) -> Option<Block> {
     })
 }
 
-/// What the cycles of each block's instructions are multiplied by, so that the iterations of scheduled loops take theirs.
-pub(super) fn scales(
-    function: &Function,
-    schedules: Option<&Schedules<'_>>,
-    machine: &Machine,
-    weights: &EntityVec<Block, f64>,
-) -> EntityVec<Block, f64> {
-    let mut scales = EntityVec::with_len(1.0, function.blocks.len());
-    let Some(schedules) = schedules else {
-        return scales;
-    };
-    let found = Found::new(function, schedules.after);
-    let mut summed = EntityVec::with_len(0.0, found.forest.loops.len());
-    for &block in &function.layout {
-        if let Some((of, _)) = found.of(block) {
-            let insts = function.blocks[block].insts.iter();
-            let cycles = |inst: &ir::Inst| {
-                machine
-                    .charge(work(function, &function.insts[*inst]))
-                    .cycles
-            };
-            summed[of] += insts.map(cycles).sum::<f64>() * weights[block];
-        }
-    }
-    for &block in &function.layout {
-        if let Some((of, cycles)) = found.of(block)
-            && summed[of] > 0.0
-        {
-            scales[block] = cycles * weights[found.forest.loops[of].header] / summed[of];
-        }
-    }
-    scales
+/// The scheduled loops of a rewritten function.
+pub(super) struct Iterations<'a> {
+    function: &'a Function,
+    schedules: &'a Schedules<'a>,
+    found: Found,
+    /// Iterations of each loop; 0 of loops that are not scheduled.
+    times: EntityVec<LoopId, f64>,
 }
 
-/// Prices a version inside of a scheduled loop that is one after it, too, by its iterations.
-pub(super) fn by_iterations(
-    model: &mut Model,
-    function: &Function,
-    parts: Parts,
-    schedules: &Schedules<'_>,
-    weights: &EntityVec<Block, f64>,
-) {
-    let before = Found::new(schedules.function, schedules.before);
-    let after = Found::new(function, schedules.after);
-    let old = block_in(schedules.function, schedules.region).and_then(|block| before.of(block));
-    let new = block_in(function, parts.check).and_then(|block| after.of(block));
-    let Some(((_, before), (of, now))) = old.zip(new) else {
-        return;
-    };
-    // The head may be executed once more than the rest.
-    let rest = function.layout.iter().copied().filter(|&block| {
-        after.forest.of(block) == Some(of) && block != after.forest.loops[of].header
-    });
-    let header = weights[after.forest.loops[of].header];
-    let times = rest.map(|block| weights[block]).reduce(f64::max);
-    let times = times.unwrap_or(header).min(header);
-    model.region = before * times + model.waited;
-    model.special = now * times;
-    model.parted = (now - before) * times;
-    model.check = 0.0;
-    model.scheduled = Some((before, now));
+impl<'a> Iterations<'a> {
+    /// `weights`: executions of the function's blocks.
+    pub(super) fn new(
+        function: &'a Function,
+        schedules: &'a Schedules<'a>,
+        weights: &EntityVec<Block, f64>,
+    ) -> Self {
+        let found = Found::new(function, schedules.after);
+        let mut times = EntityVec::with_len(0.0, found.forest.loops.len());
+        for &block in &function.layout {
+            if let Some((of, _)) = found.of(block)
+                && !found.forest.is_header(block)
+            {
+                times[of] = f64::max(times[of], weights[block]);
+            }
+        }
+        for (of, data) in found.forest.loops.iter() {
+            // The head may be executed once more than the rest, and may be all that there is.
+            let header = weights[data.header];
+            times[of] = match times[of] {
+                0.0 => header,
+                rest => rest.min(header),
+            };
+        }
+        Iterations {
+            function,
+            schedules,
+            found,
+            times,
+        }
+    }
+
+    /// What the cycles of each block's instructions are multiplied by, so that the iterations of its loop take theirs.
+    pub(super) fn scales(
+        &self,
+        machine: &Machine,
+        weights: &EntityVec<Block, f64>,
+    ) -> EntityVec<Block, f64> {
+        let function = self.function;
+        let mut summed = EntityVec::with_len(0.0, self.found.forest.loops.len());
+        for &block in &function.layout {
+            if let Some((of, _)) = self.found.of(block) {
+                let insts = function.blocks[block].insts.iter();
+                let cycles = insts.map(|&inst| machine.cycles(function, &function.insts[inst]));
+                summed[of] += cycles.sum::<f64>() * weights[block];
+            }
+        }
+        let mut scales = EntityVec::with_len(1.0, function.blocks.len());
+        for &block in &function.layout {
+            if let Some((of, cycles)) = self.found.of(block)
+                && summed[of] > 0.0
+            {
+                scales[block] = cycles * self.times[of] / summed[of];
+            }
+        }
+        scales
+    }
+
+    /// Prices a version inside of a scheduled loop that is one before it, too, by their iterations.
+    pub(super) fn price(&self, model: &mut Model, parts: Parts) {
+        let schedules = self.schedules;
+        let before = Found::new(schedules.function, schedules.before);
+        let old = block_in(schedules.function, schedules.region).and_then(|block| before.of(block));
+        let new = block_in(self.function, parts.check).and_then(|block| self.found.of(block));
+        let Some(((_, before), (of, now))) = old.zip(new) else {
+            return;
+        };
+        let times = self.times[of];
+        model.region = before * times + model.waited;
+        model.special = now * times;
+        model.parted = (now - before) * times;
+        model.check = 0.0;
+        model.scheduled = Some((before, now));
+    }
 }

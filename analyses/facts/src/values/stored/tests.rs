@@ -326,7 +326,7 @@ fn misses_are_those_of_one_processor() {
     assert_eq!(both.caches, "itanium2_caches");
     let sum = misses(&both, 6).expect("misses");
     assert_eq!((sum.loads, sum.misses, sum.far_alone), (16, 8, 128));
-    assert_eq!((sum.share(), sum.wait()), (0.5, 7.5));
+    assert_eq!((sum.shares(), sum.wait()), ((0.5, 0.125), 7.5));
     // Three of the eight that miss wait for a further cache, 36 cycles together.
     assert_eq!(met.alone(), [(4.5, 8.0 / 3.0), (8.0, 8.0)]);
     aggregate(&mut both, &through("bratt2001"));
