@@ -25,7 +25,17 @@ pub fn scheduled(table: &Table, module: &Module, options: &Options) -> Vec<Sched
     let Some(epic) = table.epic() else {
         return Vec::new();
     };
-    let found = examine(module, epic, options);
+    // No code is kept that bundles or checks would be for.
+    let options = Options {
+        bundles: false,
+        checked: false,
+        pipeline: options.pipeline.clone().map(|pipeline| pipeline::Options {
+            checked: false,
+            ..pipeline
+        }),
+        ..options.clone()
+    };
+    let found = examine(module, epic, &options);
     let loops = found.loops.iter().filter(|_| found.refused.is_empty());
     loops
         .filter(|report| report.pipelined)
