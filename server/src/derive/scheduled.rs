@@ -29,7 +29,7 @@ pub fn scheduled(table: &Table, module: &Module, options: &Options) -> Vec<Sched
     let options = Options {
         bundles: false,
         checked: false,
-        pipeline: options.pipeline.clone().map(|pipeline| pipeline::Options {
+        pipeline: options.pipeline.map(|pipeline| pipeline::Options {
             checked: false,
             ..pipeline
         }),
