@@ -23,6 +23,7 @@ pub mod pack;
 pub mod pipeline;
 pub mod predicate;
 mod prepare;
+pub mod profiled;
 pub mod refusal;
 pub mod runtime;
 mod select;

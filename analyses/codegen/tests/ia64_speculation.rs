@@ -220,3 +220,51 @@ fn a_list() {
         judge(source, (2, 4), &arguments, &memory, expected);
     }
 }
+
+/// A speculative load that steps its address, and whose value from before the loop is read behind it: rounds in front of
+/// the first iteration neither load nor step.
+#[test]
+fn a_value_of_the_iteration_before_the_exit() {
+    let source = "long f(long n, long m, long *restrict a, unsigned char *b, float k) {
+    long v = 5, i = 0;
+    do {
+        if (((m >= b[i]) <= (k - m) ? m - 2.5 : a[i + 6] + a[b[i] & 63]) != a[i]) break;
+        b[i] = (int)n;
+        if (!a[4]) goto done;
+        v = a[i + 7];
+        i++;
+    } while (i < 12);
+done:
+    return v;
+}";
+    let how = pipeline::Options {
+        unroll: Some(1),
+        always: true,
+        ..pipeline::Options::default()
+    };
+    let (text, report) = emitted(source, how);
+    assert!(report.loads.speculative > 0, "{text}");
+    // The loop is left in its first iteration, in its fourth, and at its end.
+    for (left, expected) in [(0usize, 5u64), (3, 77), (99, 0)] {
+        let mut words: Vec<u64> = (0..24).map(|at| at % 6).collect();
+        if let Some(word) = words.get_mut(left + 6) {
+            *word = 77;
+        }
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut memory = Memory::new();
+        let a = memory.place(&bytes).expect("room");
+        let b = memory.place(&[0; 64]).expect("room");
+        let k = Arg::Single(-5.0);
+        let arguments = [
+            Arg::Integer(0),
+            Arg::Integer(0),
+            Arg::Integer(a),
+            Arg::Integer(b),
+            k,
+        ];
+        for deferred in [None, Some(1), Some(2)] {
+            let outcome = executed(&text, &arguments, &memory, deferred);
+            assert_eq!(outcome.result, Some(expected), "{left}\n{text}");
+        }
+    }
+}

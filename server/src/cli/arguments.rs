@@ -192,6 +192,11 @@ pub(super) struct EmitArgs {
     /// Turns branches outside of pipelined loops into predicates where that gains by the estimate
     #[arg(long)]
     pub(super) if_convert: bool,
+    /// Transforms functions by the ways that their runs took, as the profile beside the file tells: evaluates partly redundant
+    /// expressions where that happens least often, and partly dead values where they are read, outside of pipelined loops; with
+    /// `--if-convert` also under predicates
+    #[arg(long)]
+    pub(super) profile: bool,
     /// Checks each if-converted and pipelined loop against the original by random interpretation, and the bundles of each block
     /// against the architecture's rules on order, slots and stops; a loop that differs stays as it was, a block with a fault
     /// is one instruction per group

@@ -1,7 +1,7 @@
 //! `lockstep emit`: IA-64 assembly of functions, for the processor that `--machine`, `--target`, a table of one's own or
 //! `lockstep.toml` names, in this order; the first line of the text says which.
 
-use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, EpilogueChoice, input};
+use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, EpilogueChoice, emit_guided, input};
 use crate::db::{self, Database, Db, File, Item};
 use crate::documents::line_column;
 use crate::host;
@@ -57,7 +57,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     if chosen.is_empty() && data.is_empty() {
         return Err(nothing_to_emit(&db, file, args));
     }
-    let options = Options {
+    let mut options = Options {
         bundles: !args.no_bundles,
         checked: args.checked || cfg!(debug_assertions),
         convert: args.if_convert,
@@ -79,8 +79,16 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     if broken(&db, file, args, &chosen) {
         return Ok(1);
     }
+    let guided = match args.profile {
+        true => emit_guided::all(&db, file, args, &chosen, epic, &mut options)?,
+        false => chosen.iter().map(|_| None).collect(),
+    };
+    let chosen = chosen.iter().zip(&guided);
+    let chosen = chosen.map(|((item, module), guided)| {
+        (*item, guided.as_ref().map_or(*module, |(module, _)| module))
+    });
     let data = data.iter().map(|(item, lowered)| (*item, &lowered.module));
-    let all: Vec<(Item<'_>, &Module)> = chosen.into_iter().chain(data).collect();
+    let all: Vec<(Item<'_>, &Module)> = chosen.chain(data).collect();
     let modules: Vec<&Module> = all.iter().map(|(_, module)| *module).collect();
     let (refused, emitted) = emit_items(&modules, epic, &options);
     let left_out = told(&db, file, args, &all, &refused);
@@ -158,11 +166,17 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
                             "operations": made.operations,
                         })
                     });
+                    let profiled = all.iter().zip(&guided).find_map(|((item, _), guided)| {
+                        let (module, profiled) = guided.as_ref()?;
+                        let own = module.functions.first()?.name == function.name;
+                        own.then(|| emit_guided::row(&db, file, (*item, module), profiled))
+                    });
                     json!({
                         "name": function.name.as_str(),
                         "frame": function.frame,
                         "spilled": function.spilled,
                         "converted": converted.collect::<Vec<Value>>(),
+                        "profiled": profiled,
                     })
                 })
                 .collect();

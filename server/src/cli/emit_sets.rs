@@ -36,6 +36,7 @@ pub(super) fn emit(args: &EmitArgs, table: &Table) -> Result<u8, CliError> {
         ("--checked", args.checked),
         ("--no-bundles", args.no_bundles),
         ("--no-contract", args.no_contract),
+        ("--profile", args.profile),
     ];
     if let Some((option, _)) = others.iter().find(|(_, given)| *given) {
         let name = &table.name;

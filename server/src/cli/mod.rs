@@ -11,6 +11,7 @@ mod check;
 mod code;
 mod dump;
 mod emit;
+mod emit_guided;
 mod emit_sets;
 mod execute;
 mod input;

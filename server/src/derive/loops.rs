@@ -82,8 +82,9 @@ pub fn conversions(
     weights: Option<Vec<f64>>,
 ) -> Option<Conversions> {
     let table = db::processor(db, program::settings(db, file));
+    let name = module.functions.first()?.name.clone();
     let options = Options {
-        weights,
+        weights: weights.map(|weights| (name, weights)).into_iter().collect(),
         bundles: false,
         ..options(db, file)
     };

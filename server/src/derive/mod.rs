@@ -9,6 +9,7 @@ pub mod code;
 pub mod costs;
 pub mod figures;
 pub mod fitted;
+pub mod guided;
 pub mod hot;
 pub mod irrelevant_loads;
 pub mod loops;

@@ -183,6 +183,8 @@ pub enum NoPaths {
     /// The profile does not know the function, or has no paths of it.
     NotRun(SmolStr),
     Numbers(SmolStr, PathRefusal),
+    /// Edges alone were counted.
+    EdgesAlone(SmolStr),
     /// Counts of edges that are found again in the code as it is now are not those of a flow.
     Changed(SmolStr),
     /// Paths over so many iterations were not recorded, or over another number of them.
@@ -195,6 +197,18 @@ pub enum NoPaths {
 
 /// Paths that may have been taken which are listed where edges alone were counted.
 const MOST_LISTED: usize = 4096;
+
+/// Returns whether a file has a profile.
+///
+/// # Errors
+/// There is none, or none that can be used.
+pub fn profile_of(db: &dyn Db, file: File) -> Result<(), NoPaths> {
+    match file_profile(db, file) {
+        FileProfile::Read(..) => Ok(()),
+        FileProfile::Missing => Err(NoPaths::NoProfile),
+        FileProfile::Unusable(path, reason) => Err(NoPaths::Unusable(path, reason)),
+    }
+}
 
 /// The paths of a file's functions, or of the function of a name, and the reasons for functions without
 /// paths.

@@ -20,13 +20,9 @@ pub(super) fn options(db: &dyn Db, file: File) -> Options {
     }
 }
 
-/// The pipelined loops of a module's first function with the cycles of their iterations; none where it has no code.
-pub fn scheduled(table: &Table, module: &Module, options: &Options) -> Vec<Scheduled> {
-    let Some(epic) = table.epic() else {
-        return Vec::new();
-    };
-    // No code is kept that bundles or checks would be for.
-    let options = Options {
+/// The same for code that nobody keeps: without bundles and checks.
+pub(super) fn for_a_price(options: &Options) -> Options {
+    Options {
         bundles: false,
         checked: false,
         pipeline: options.pipeline.map(|pipeline| pipeline::Options {
@@ -34,8 +30,15 @@ pub fn scheduled(table: &Table, module: &Module, options: &Options) -> Vec<Sched
             ..pipeline
         }),
         ..options.clone()
+    }
+}
+
+/// The pipelined loops of a module's first function with the cycles of their iterations; none where it has no code.
+pub fn scheduled(table: &Table, module: &Module, options: &Options) -> Vec<Scheduled> {
+    let Some(epic) = table.epic() else {
+        return Vec::new();
     };
-    let found = examine(module, epic, &options);
+    let found = examine(module, epic, &for_a_price(options));
     let loops = found.loops.iter().filter(|_| found.refused.is_empty());
     loops
         .filter(|report| report.pipelined)

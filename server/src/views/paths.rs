@@ -179,6 +179,9 @@ pub fn reason(reason: &NoPaths) -> String {
                 "the profile has no paths of `{name}` over {wanted} iterations, but {known}: `lockstep profile FILE --iterations {wanted}` records them"
             )
         }
+        NoPaths::EdgesAlone(name) => {
+            format!("the profile has counts of the edges of `{name}`, which do not tell its paths")
+        }
         NoPaths::Numbers(name, refusal) => format!("`{name}`: {refusal}"),
     }
 }

@@ -24,6 +24,7 @@ mod thread;
 mod truth;
 
 pub(crate) use counter::widen;
+pub(crate) use numbering::number;
 pub(crate) use truth::compare;
 
 use ir::cfg::ControlFlow;
@@ -53,7 +54,7 @@ pub(crate) fn prepare(function: &mut Function, wraps: bool) {
 }
 
 /// Operations that compute, and nothing else.
-fn is_pure(data: &InstData) -> bool {
+pub(crate) fn is_pure(data: &InstData) -> bool {
     data.guard.is_none()
         && data.results.len() == 1
         && matches!(

@@ -9,7 +9,7 @@ use ir::entity::Entity;
 use ir::{Block, Function, Value};
 use rustc_hash::FxHashMap;
 
-pub(super) fn number(function: &mut Function) {
+pub(crate) fn number(function: &mut Function) {
     let flow = ControlFlow::new(function);
     let tree = DominatorTree::dominators(&flow);
     let mut known: FxHashMap<String, Vec<(Block, Value)>> = FxHashMap::default();

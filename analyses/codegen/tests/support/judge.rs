@@ -72,6 +72,11 @@ pub(crate) fn returned(ty: Scalar, outcome: &sim::Outcome) -> Result<u64, String
 }
 
 fn ran(kernel: &Kernel, module: &Module) -> oracle::interp::Outcome {
+    oracle::interp::run(module, &launched(kernel))
+}
+
+/// The run of a kernel with its arguments.
+pub(crate) fn launched(kernel: &Kernel) -> Launch {
     let mut launch = Launch::new(1);
     launch.warp_size = 1;
     launch.limits.steps = 50_000_000;
@@ -88,7 +93,7 @@ fn ran(kernel: &Kernel, module: &Module) -> oracle::interp::Outcome {
             Argument::Scalar { bits, .. } => oracle::interp::Argument::Bits(bits),
         });
     }
-    oracle::interp::run(module, &launch)
+    launch
 }
 
 /// Returns the outcome of assembly made of the kernel; `Err`: the violation that happened.

@@ -52,8 +52,8 @@ pub struct Options {
     pub wraps: bool,
     /// Products and sums become one operation that rounds once.
     pub contract: bool,
-    /// The number of executions of each block of function 0. Otherwise estimated from loops.
-    pub weights: Option<Vec<f64>>,
+    /// The number of executions of each block of the functions of these names. Of others it is estimated from loops.
+    pub weights: FxHashMap<SmolStr, Vec<f64>>,
     pub limits: Limits,
     /// The options for software pipelining of innermost loops; `None`: only those for which the source asks
     /// it.
@@ -79,7 +79,7 @@ impl Default for Options {
             total: false,
             wraps: false,
             contract: false,
-            weights: None,
+            weights: FxHashMap::default(),
             limits: Limits::default(),
             pipeline: None,
             convert: false,
@@ -211,11 +211,7 @@ fn emit_parts(
                 false => Err(unknown),
             };
         }
-        let own = Options {
-            weights: options.weights.clone().filter(|_| number == 0),
-            ..options.clone()
-        };
-        let lowered = lowered(module, number, &names, machine, &own)?;
+        let lowered = lowered(module, number, &names, machine, options)?;
         match too_large(&lowered) {
             Some(refused) => Err(vec![refused]),
             None => Ok(Some(lowered)),
@@ -404,7 +400,7 @@ fn if_converted(
             .map(|block| block.loc)
             .collect(),
         gaining: options.convert,
-        counted: options.weights.is_some(),
+        counted: options.weights.contains_key(&source.name),
         penalty: machine
             .predictor()
             .map_or(PENALTY, |predictor| f64::from(predictor.penalty)),

@@ -1,14 +1,13 @@
 //! The paths of a region that lanes took, from the paths of the function's blocks that a profile counts.
 //!
 //! A path of blocks tells at each `if` which branch was taken; between two of them there is one way through
-//! the region. It is cut at each back edge: ways that end in an inner loop are joined with those that go on
-//! behind it, each as often as it was counted. No profile tells which of them belong together, so that sums
-//! over the nodes are exact, but results that depend on both parts of a way are not.
+//! the region. It is cut at each back edge, so that ways that end in an inner loop are joined with those that
+//! go on behind it (`facts::paths::joined`).
 
 use super::super::pressure::scene::holds;
 use super::{ENTRY, Graph, Role};
 use facts::partial_dead::Problem;
-use facts::paths::{Ending, PathNumbers, PathProfile, Start};
+use facts::paths::{Ending, PathNumbers, PathProfile, Piece, Start, Ways, joined};
 use ir::entity::Entity;
 use ir::{Block, BranchKind, Function, Site};
 use std::collections::BTreeMap;
@@ -22,27 +21,11 @@ pub struct Recorded<'a> {
     pub profile: &'a PathProfile,
 }
 
-/// Ways through a region with their counts.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(in super::super) struct Ways {
-    pub(in super::super) paths: Vec<(Vec<usize>, u64)>,
-    /// Each is a way that was taken as a whole.
-    pub(in super::super) whole: bool,
-}
-
 /// Ways that are kept; more are not followed.
 const MOST: usize = 4096;
 
 /// The loops in which a way begins and ends.
 type Ends = (Option<usize>, Option<usize>);
-
-/// A way from the beginning of the region, or from a loop in it, to its end, or to a loop in which the path of blocks ends.
-struct Piece {
-    nodes: Vec<usize>,
-    count: u64,
-    from: Option<usize>,
-    to: Option<usize>,
-}
 
 /// The ways through a region; `region` is the statement of the loop whose body it is, `tested_last` where its condition stands behind
 /// the body. `None`: the profile does not fit the text.
@@ -108,7 +91,7 @@ pub(in super::super) fn ways(
             to,
         })
     });
-    joined(graph, pieces.collect())
+    joined(graph.nodes.len(), pieces.collect())
 }
 
 /// The loops of a region's text by the blocks to which their back edges lead.
@@ -223,66 +206,6 @@ fn follow(
         }
     }
     Some(nodes)
-}
-
-/// Whole ways of pieces: at each inner loop, the pieces that come in go on with those that come out, in some
-/// order.
-fn joined(graph: &Graph, pieces: Vec<Piece>) -> Option<Ways> {
-    let mut out = Ways {
-        paths: Vec::new(),
-        whole: true,
-    };
-    let mut arrived: BTreeMap<usize, Vec<(Vec<usize>, u64)>> = BTreeMap::new();
-    let mut leaving: BTreeMap<usize, Vec<Piece>> = BTreeMap::new();
-    for piece in pieces {
-        match (piece.from, piece.to) {
-            (None, None) => out.paths.push((piece.nodes, piece.count)),
-            (None, Some(to)) => arrived
-                .entry(to)
-                .or_default()
-                .push((piece.nodes, piece.count)),
-            (Some(from), _) => leaving.entry(from).or_default().push(piece),
-        }
-    }
-    // Loops in the order of the text, which is that of the flow.
-    for at in 0..graph.nodes.len() {
-        let Some(incoming) = arrived.remove(&at) else {
-            continue;
-        };
-        out.whole = false;
-        let mut outgoing = leaving.remove(&at).unwrap_or_default().into_iter();
-        let mut piece = outgoing.next();
-        for (nodes, mut count) in incoming {
-            while count > 0 {
-                let Some(next) = &mut piece else { break };
-                let both = count.min(next.count);
-                let mut whole = nodes.clone();
-                whole.extend(&next.nodes[1..]);
-                match next.to {
-                    Some(to) if to > at => arrived.entry(to).or_default().push((whole, both)),
-                    Some(_) => return None,
-                    None => out.paths.push((whole, both)),
-                }
-                if out.paths.len() > MOST {
-                    return None;
-                }
-                count -= both;
-                next.count -= both;
-                if next.count == 0 {
-                    piece = outgoing.next();
-                }
-            }
-        }
-    }
-    out.paths.sort();
-    out.paths.dedup_by(|later, first| {
-        let same = later.0 == first.0;
-        if same {
-            first.1 = first.1.saturating_add(later.1);
-        }
-        same
-    });
-    Some(out)
 }
 
 /// Each way through a region once, where there are not too many of them.

@@ -594,11 +594,13 @@ impl Kernel<'_> {
         })
     }
 
-    /// Bases of speculative loads, which rounds of the kernel step that are in front of the first iteration's.
+    /// Bases of speculative loads, which rounds of the kernel step that are in front of the first iteration's. A load
+    /// that would overwrite a value from before the loop has a predicate, which is not true in those.
     fn started_early(&self) -> Option<Vec<Operation>> {
         let mut out = Vec::new();
         for (at, item) in (0..).zip(&self.plan.items) {
-            let load = SteppedLoad::of(&item.operation).filter(|_| item.speculative);
+            let always = item.speculative && item.operation.predicate.is_none();
+            let load = SteppedLoad::of(&item.operation).filter(|_| always);
             let stage = i64::from(self.stage(at));
             let Some(SteppedLoad { base, step, .. }) = load.filter(|_| stage > 0) else {
                 continue;

@@ -99,7 +99,7 @@ pub fn select(
     options: &Options,
 ) -> Result<Function, Vec<Refused>> {
     let mut flow = Flow::new(source, names[number].clone());
-    flow.weights = options.weights.as_deref();
+    flow.weights = options.weights.get(&source.name).map(Vec::as_slice);
     let mut selector = Selector {
         module,
         names,

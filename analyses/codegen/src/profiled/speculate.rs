@@ -1,0 +1,321 @@
+//! Partly redundant computations, evaluated where the profiled runs evaluate them least often: also on ways that would not
+//! have needed them.
+//!
+//! ```text
+//! if (a) t = x * y; ... if (b) u = x * y      a in 90 of 100 runs, b in 80: evaluated on both sides of a, 100 times for 170
+//! ```
+//!
+//! An expression is an operation on values of the SSA form, so that it changes only where one of them is
+//! defined anew: in the blocks of its operands. Those are few, and what is evaluated in front of them is of no use
+//! behind them. `facts::speculative` finds the edges; the operations of the IR are total, so that nothing fails where it did not.
+//! Loads stay.
+//!
+//! Operations that become equal by it are found in the next round.
+//!
+//! Source: Gupta, Berson, Fang, *Path Profile Guided Partial Dead Code Elimination Using Predication*, PACT 1997, Figure 11.
+
+use super::Terms;
+use super::price::Processor;
+use super::repair::{Repair, Variable};
+use super::ways::Work;
+use crate::prepare::{edit, is_pure};
+use facts::speculative::{Local, Placed, Problem, Spot, place};
+use ir::cfg::ControlFlow;
+use ir::entity::Entity;
+use ir::loops::LoopForest;
+use ir::{Block, Function, Inst, Loc, Op, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// An expression that is evaluated elsewhere.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Speculated {
+    /// The first evaluation that is gone.
+    pub loc: Loc,
+    /// Evaluations that are gone and that were added, in the text.
+    pub deleted: usize,
+    pub inserted: usize,
+    /// Evaluations in the profiled runs.
+    pub before: u64,
+    pub after: u64,
+    /// Estimated cycles of the profiled runs that are saved.
+    pub cycles: f64,
+    /// The blocks that evaluate it now.
+    pub blocks: Vec<Block>,
+}
+
+/// Rounds over all expressions.
+const ROUNDS: usize = 4;
+
+/// Equal operations with equal operands compute the same.
+#[derive(Clone, PartialEq, Debug)]
+struct Expression {
+    op: Op,
+    args: SmallVec<[Value; 4]>,
+    ty: Type,
+    places: Vec<(Block, Inst)>,
+}
+
+/// Evaluates all expressions elsewhere of which that pays.
+pub(super) fn speculate(
+    work: &mut Work,
+    processor: &Processor<'_>,
+    terms: Terms<'_>,
+) -> Vec<Speculated> {
+    let least = terms.least * work.cycles(processor);
+    let fixed = fixed(&work.function, terms.pipelined);
+    let mut out = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        for expression in expressions(&work.function) {
+            // An operand may have another name by now.
+            let stands = |&(block, inst): &(Block, Inst)| {
+                work.function.blocks[block].insts.contains(&inst)
+                    && work.function.insts[inst].args == expression.args
+            };
+            let moves = |(block, _): &(Block, Inst)| !fixed.contains(block);
+            if !expression.places.iter().all(|it| stands(it) && moves(it)) {
+                continue;
+            }
+            if let Some((after, done)) = attempt(work, &expression, processor, &fixed, least) {
+                *work = after;
+                out.push(done);
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    out
+}
+
+/// The blocks of some loops.
+fn fixed(function: &Function, headers: &[Block]) -> FxHashSet<Block> {
+    let forest = LoopForest::new(&ControlFlow::new(function));
+    let own: Vec<_> = headers
+        .iter()
+        .filter_map(|&header| forest.of(header))
+        .collect();
+    let inside = |block: &Block| own.iter().any(|&own| forest.contains(own, *block));
+    function.layout.iter().copied().filter(inside).collect()
+}
+
+/// Expressions of which an evaluation may be redundant, in the order of the layout.
+fn expressions(function: &Function) -> Vec<Expression> {
+    let mut known: FxHashMap<(SmallVec<[Value; 4]>, Type), Vec<usize>> = FxHashMap::default();
+    let mut out: Vec<Expression> = Vec::new();
+    for &block in &function.layout {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let [result] = data.results[..] else { continue };
+            let ty = function.ty(result);
+            let wanted = is_pure(data) && ty != Type::Bool && !data.args.is_empty();
+            if !wanted {
+                continue;
+            }
+            let same = known.entry((data.args.clone(), ty)).or_default();
+            let found = same.iter().find(|&&at| out[at].op == data.op);
+            match found {
+                Some(&at) => out[at].places.push((block, inst)),
+                None => {
+                    same.push(out.len());
+                    out.push(Expression {
+                        op: data.op.clone(),
+                        args: data.args.clone(),
+                        ty,
+                        places: vec![(block, inst)],
+                    });
+                }
+            }
+        }
+    }
+    out
+}
+
+fn attempt(
+    work: &Work,
+    expression: &Expression,
+    processor: &Processor<'_>,
+    fixed: &FxHashSet<Block>,
+    least: f64,
+) -> Option<(Work, Speculated)> {
+    let function = &work.function;
+    let executions = work.executions();
+    let count = |block: Block| executions[block.index()];
+    let homes = homes(function, expression);
+    let before: u64 = expression
+        .places
+        .iter()
+        .map(|&(block, _)| count(block))
+        .sum();
+    // It is evaluated at least once behind its last operand, or never.
+    let often = homes.iter().map(|&home| count(home)).min();
+    let alone = expression.places.len() < 2 && often.is_none_or(|often| before <= often);
+    if alone || before == 0 {
+        return None;
+    }
+    let (&(_, inst), _) = expression.places.split_first()?;
+    if processor.cost(function, inst).slots <= 0.0 {
+        return None;
+    }
+    let flow = ControlFlow::new(function);
+    let problem = problem(work, &flow, expression, &homes);
+    let placed = place(&problem).ok()?;
+    let mut after = work.clone();
+    let (blocks, deleted, inserted) = apply(&mut after, &flow, expression, &problem, &placed);
+    let cycles = work.saved(&after, processor);
+    if cycles < least || blocks.iter().any(|block| fixed.contains(block)) {
+        return None;
+    }
+    let done = Speculated {
+        loc: function.insts[inst].loc,
+        deleted,
+        inserted,
+        before: placed.before,
+        after: placed.after,
+        cycles,
+        blocks,
+    };
+    Some((after, done))
+}
+
+fn is_constant(function: &Function, value: Value) -> bool {
+    function
+        .defining(value)
+        .is_some_and(|data| matches!(data.op, Op::Const(_)))
+}
+
+/// The blocks that define operands which are no constants.
+fn homes(function: &Function, expression: &Expression) -> Vec<Block> {
+    let defined = function.definition_blocks();
+    let operands = expression.args.iter();
+    let mut out: Vec<Block> = operands
+        .filter(|&&value| !is_constant(function, value))
+        .filter_map(|&value| defined[value])
+        .collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// The flow graph with its counts as one expression sees it; nodes by the number of their block.
+fn problem(work: &Work, flow: &ControlFlow, expression: &Expression, homes: &[Block]) -> Problem {
+    let blocks = flow.successors.len();
+    let mut out = Problem {
+        entry: flow.order[0].index(),
+        entries: 0,
+        successors: flow
+            .successors
+            .values()
+            .map(|all| all.iter().map(|to| to.index()).collect())
+            .collect(),
+        taken: flow
+            .successors
+            .values()
+            .map(|all| vec![0; all.len()])
+            .collect(),
+        blocks: vec![Local::default(); blocks],
+        may_fault: false,
+    };
+    for way in &work.ways {
+        if !way.resumes {
+            out.entries = out.entries.saturating_add(way.count);
+        }
+        let behind = way.blocks.iter().skip(1).copied().chain(way.returns_to);
+        for (&from, to) in way.blocks.iter().zip(behind) {
+            if let Some(edge) = flow.successors[from].iter().position(|&it| it == to) {
+                let count = &mut out.taken[from.index()][edge];
+                *count = count.saturating_add(way.count);
+            }
+        }
+    }
+    for &home in homes {
+        out.blocks[home.index()].kills = true;
+    }
+    for &(block, _) in &expression.places {
+        let local = &mut out.blocks[block.index()];
+        match local.kills {
+            true => local.defines = true,
+            false => local.uses = true,
+        }
+    }
+    out
+}
+
+/// Returns the blocks that evaluate the expression now, and how many evaluations are gone and added.
+fn apply(
+    work: &mut Work,
+    flow: &ControlFlow,
+    expression: &Expression,
+    problem: &Problem,
+    placed: &Placed,
+) -> (Vec<Block>, usize, usize) {
+    let function = &mut work.function;
+    let mut variable = Variable::default();
+    let mut blocks = Vec::new();
+    let mut gone = Vec::new();
+    for &(block, inst) in &expression.places {
+        match placed.deleted.binary_search(&block.index()) {
+            Ok(_) => gone.push((block, inst)),
+            Err(_) => {
+                variable.ends.insert(block, function.insts[inst].results[0]);
+                blocks.push(block);
+            }
+        }
+    }
+    let loc = expression
+        .places
+        .first()
+        .map_or(Loc::NONE, |&(_, inst)| function.insts[inst].loc);
+    let spots = placed.spots(problem);
+    let inserted = spots.len();
+    for spot in spots {
+        let (block, at_end) = match spot {
+            Spot::Entry => (function.entry(), false),
+            Spot::Start(block) => (Block::new(block), false),
+            // Edges of branches have blocks of their own.
+            Spot::End(block) | Spot::Edge(block, _) => (Block::new(block), true),
+        };
+        let (insts, value) = evaluation(function, expression, loc);
+        let all = &mut function.blocks[block].insts;
+        let at = if at_end { all.len() } else { 0 };
+        all.splice(at..at, insts);
+        match at_end {
+            true => variable.ends.insert(block, value),
+            false => variable.starts.insert(block, value),
+        };
+        blocks.push(block);
+    }
+    let mut repair = Repair::new(flow, &variable, expression.ty);
+    let mut names: FxHashMap<Value, Value> = FxHashMap::default();
+    for &(block, inst) in &gone {
+        let value = repair.read(function, block);
+        names.insert(function.insts[inst].results[0], value);
+        function.blocks[block].insts.retain(|&it| it != inst);
+    }
+    let all = function.layout.clone();
+    let named = |value: Value| names.get(&value).copied().unwrap_or(value);
+    edit::replace(function, &mut all.into_iter(), &named);
+    (blocks, gone.len(), inserted)
+}
+
+/// An evaluation of the expression, with constants of its own.
+fn evaluation(function: &mut Function, expression: &Expression, loc: Loc) -> (Vec<Inst>, Value) {
+    let mut out = Vec::new();
+    let mut args = expression.args.clone();
+    for arg in &mut args {
+        if is_constant(function, *arg)
+            && let Some(data) = function.defining(*arg)
+        {
+            let op = data.op.clone();
+            let ty = function.ty(*arg);
+            let (inst, value) = edit::computed(function, op, &[], ty, loc);
+            out.push(inst);
+            *arg = value;
+        }
+    }
+    let (inst, value) = edit::computed(function, expression.op.clone(), &args, expression.ty, loc);
+    out.push(inst);
+    (out, value)
+}

@@ -1,0 +1,131 @@
+//! Functions that a profile of their run transforms, against the interpreter: they compute the same, and each
+//! block is executed exactly as often as predicted.
+//!
+//! `LOCKSTEP_PROFILED_PROGRAMS=N` makes N random functions of each language instead of the default number,
+//! `LOCKSTEP_PROFILED_FIRST=N` starts at another seed.
+
+#[path = "sink_dead/generate.rs"]
+mod generate;
+#[path = "support/judged.rs"]
+#[allow(dead_code)]
+mod judged;
+#[path = "sink_dead/launch.rs"]
+mod launch;
+#[path = "support/read.rs"]
+mod read;
+
+use generate::kernel;
+use ir::entity::Entity;
+use ir::{Language, Module};
+use judged::{Recorder, same, setting};
+use launch::launch;
+use lockstep_codegen::machine::named;
+use lockstep_codegen::profiled::{Processor, Terms, transform};
+use oracle::interp;
+use read::read;
+
+const PROGRAMS: u64 = 150;
+
+#[derive(Default, Debug)]
+struct Count {
+    functions: u64,
+    moved: u64,
+    flagged: u64,
+    whole: u64,
+    before: u64,
+    executed: u64,
+    suppressed: u64,
+    speculated: u64,
+    evaluated_before: u64,
+    evaluated_after: u64,
+}
+
+fn random_functions(language: Language) -> Count {
+    let first = setting("LOCKSTEP_PROFILED_FIRST", 0);
+    let programs = setting("LOCKSTEP_PROFILED_PROGRAMS", PROGRAMS);
+    let table = named("itanium2").expect("it is built in");
+    let processor = Processor::new(table.epic().expect("it has groups"));
+    let mut count = Count::default();
+    for seed in first..first + programs {
+        let text = kernel(seed, language);
+        let read = read(&text, language);
+        let (mut modules, _) = read.lowered();
+        modules.retain(|module| module.functions[0].name == "kernel");
+        let module = &modules[0];
+        let launch = launch(module, language, seed, 24);
+        let mut recorder = Recorder::new(module);
+        let outcome = interp::run_with(module, &launch, &mut recorder, &());
+        let function = &module.functions[0];
+        let terms = Terms {
+            flags: true,
+            least: f64::NEG_INFINITY,
+            pipelined: &[],
+        };
+        let after = transform(
+            function,
+            &recorder.numbers,
+            &recorder.profile,
+            &processor,
+            terms,
+        );
+        let after = after.expect("the counts are those of the function");
+        count.functions += 1;
+        let mut new = Module::clone(module);
+        new.functions[0] = after.function.clone();
+        let shown = || {
+            format!(
+                "function {seed} in {language:?}\n{text}\n{:?}\n{:?}\n{}\n---\n{}",
+                after.speculated,
+                after.sunk,
+                ir::text::print(function),
+                ir::text::print(&after.function)
+            )
+        };
+        if let Err(errors) = ir::verify::verify_module(&new) {
+            panic!("{errors:?}: {}", shown());
+        }
+        let mut second = Recorder::new(&new);
+        let outcome_after = interp::run_with(&new, &launch, &mut second, &());
+        if let Err(why) = same(&outcome, &outcome_after) {
+            panic!("{why}: {}", shown());
+        }
+        let nodes = second.profile.nodes(&second.numbers);
+        for &block in &after.function.layout {
+            let at = block.index();
+            assert_eq!(nodes[at], after.executions[at], "{block}: {}", shown());
+        }
+        for speculated in &after.speculated {
+            count.speculated += 1;
+            count.evaluated_before += speculated.before;
+            count.evaluated_after += speculated.after;
+        }
+        // Later changes move evaluations, and divide blocks.
+        if after.sunk.is_empty()
+            && let Some(last) = after.speculated.last()
+        {
+            let evaluated: u64 = last.blocks.iter().map(|it| nodes[it.index()]).sum();
+            assert_eq!(evaluated, last.after, "{last:?}: {}", shown());
+        }
+        for sunk in &after.sunk {
+            let executed: u64 = sunk.blocks.iter().map(|it| nodes[it.index()]).sum();
+            assert_eq!(executed, sunk.executed, "{sunk:?}: {}", shown());
+            count.moved += 1;
+            count.flagged += u64::from(sunk.flagged > 0);
+            count.whole += u64::from(sunk.whole);
+            count.before += sunk.before;
+            count.executed += sunk.executed;
+            count.suppressed += sunk.suppressed;
+        }
+    }
+    println!("{language:?}: {count:#?}");
+    count
+}
+
+#[test]
+fn random_functions_compute_the_same_and_execute_what_is_predicted() {
+    for language in [Language::C, Language::Cuda, Language::Hlsl] {
+        let count = random_functions(language);
+        assert!(count.moved * 4 > count.functions, "{count:?}");
+        assert!(count.executed < count.before, "{count:?}");
+    }
+}
