@@ -15,7 +15,7 @@ use codegen::target::ia64::emit::{Options, emit};
 use codegen::target::ia64::pipeline;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{Language, Module};
-use lockstep_server::derive::guided::pipelined;
+use lockstep_server::derive::guided::{ALTOGETHER, LEAST, pipelined};
 use lockstep_server::derive::timing::timing;
 use lockstep_server::profile::record::{Recorder, Stream};
 use oracle::interp::{self, Launch};
@@ -151,7 +151,8 @@ fn main() {
         let fixed = pipelined(&module, epic, &options);
         let terms = Terms {
             flags: true,
-            least: 0.002,
+            least: LEAST,
+            altogether: ALTOGETHER,
             pipelined: &fixed,
         };
         let Some(done) = transform(function, &numbers, &profile, &Processor::new(epic), terms)

@@ -73,6 +73,7 @@ fn judge_kernel(kernel: &Kernel, table: &Table, best: bool, count: &mut Count) {
         Terms {
             flags: true,
             least: f64::NEG_INFINITY,
+            altogether: f64::NEG_INFINITY,
             pipelined: &pipelined,
         },
     );

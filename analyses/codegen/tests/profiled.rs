@@ -59,6 +59,7 @@ fn random_functions(language: Language) -> Count {
         let terms = Terms {
             flags: true,
             least: f64::NEG_INFINITY,
+            altogether: f64::NEG_INFINITY,
             pipelined: &[],
         };
         let after = transform(

@@ -9,7 +9,9 @@ use codegen::target::ia64::emit::{Options, examine};
 use ir::{Block, Module};
 
 /// The share of a function's estimated cycles that a change must save.
-const LEAST: f64 = 0.002;
+pub const LEAST: f64 = 0.002;
+/// The share that all changes of a function must save.
+pub const ALTOGETHER: f64 = 0.02;
 
 /// The first function of a module by its profile, on a processor on which it is emitted with these options. The flags of values
 /// that move past a meeting of ways become predicates, so they are used where branches are converted.
@@ -38,6 +40,7 @@ pub fn guided(
     let terms = Terms {
         flags: options.convert,
         least: LEAST,
+        altogether: ALTOGETHER,
         pipelined: &pipelined,
     };
     let processor = Processor::new(epic);

@@ -10,7 +10,7 @@ use ir::loops::LoopForest;
 use ir::{Block, EntityVec, Function, Inst, Type, Value};
 use rustc_hash::FxHashSet;
 
-pub(super) fn hoist(function: &mut Function) {
+pub(crate) fn hoist(function: &mut Function) {
     let mut forest = LoopForest::new(&ControlFlow::new(function));
     // The number of blocks when the forest was made: only a new block in front of a loop changes it.
     let mut blocks_then = function.blocks.len();

@@ -24,6 +24,7 @@ mod thread;
 mod truth;
 
 pub(crate) use counter::widen;
+pub(crate) use invariant::hoist;
 pub(crate) use numbering::number;
 pub(crate) use truth::compare;
 

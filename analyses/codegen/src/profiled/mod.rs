@@ -19,7 +19,8 @@ pub use sink::Sunk;
 pub use speculate::Speculated;
 
 use facts::paths::{PathNumbers, PathProfile, unread};
-use ir::{Block, Function};
+use ir::{Block, Function, Inst, Op};
+use rustc_hash::FxHashSet;
 use ways::Work;
 
 /// The terms on which a function is transformed.
@@ -29,6 +30,8 @@ pub struct Terms<'a> {
     pub flags: bool,
     /// The share of the function's cycles that a change must save.
     pub least: f64,
+    /// The share that all of them must save together, else none is made: an estimate is no better than that.
+    pub altogether: f64,
     /// The headers of loops whose iterations overlap: what a predicate suppresses there takes its slot all the same, so
     /// that nothing is changed in them.
     pub pipelined: &'a [Block],
@@ -58,13 +61,30 @@ pub fn transform(
     terms: Terms<'_>,
 ) -> Option<Profiled> {
     let mut numbered = function.clone();
-    crate::prepare::number(&mut numbered);
+    number(&mut numbered);
     let mut work = Work::new(&numbered, numbers, profile)?;
+    let original = work.clone();
+    // What code generation does without a profile is no gain of it. A loop is entered from a block of its own, or not at
+    // all, so that no block is added.
+    let blocks = work.function.blocks.len();
+    crate::prepare::hoist(&mut work.function);
+    number(&mut work.function);
+    debug_assert_eq!(work.function.blocks.len(), blocks, "ways are of blocks");
     let before = work.cycles(processor);
     let speculated = speculate::speculate(&mut work, processor, terms);
     let unread = unread(&numbered, numbers, profile);
     let sunk = sink::sink(&mut work, &unread, processor, terms);
     let after = work.cycles(processor);
+    if before - after < terms.altogether * before {
+        return Some(Profiled {
+            executions: original.executions(),
+            function: function.clone(),
+            speculated: Vec::new(),
+            sunk: Vec::new(),
+            before,
+            after: before,
+        });
+    }
     let (function, executions) = work.finish();
     Some(Profiled {
         function,
@@ -74,4 +94,35 @@ pub fn transform(
         before,
         after,
     })
+}
+
+/// Uses one of equal operations where it is seen, and removes operations of which nothing reads the result.
+fn number(function: &mut Function) {
+    crate::prepare::number(function);
+    let dead = dead(function);
+    for block in function.layout.clone() {
+        let insts = &mut function.blocks[block].insts;
+        insts.retain(|inst| !dead.contains(inst));
+    }
+}
+
+/// Operations of which nothing needs the result.
+fn dead(function: &Function) -> FxHashSet<Inst> {
+    let computes = |inst: Inst| {
+        let data = &function.insts[inst];
+        crate::prepare::is_pure(data) || matches!(data.op, Op::Const(_) | Op::Undef)
+    };
+    let operands = ir::needed::operands(function);
+    let mut roots = ir::needed::roots(function, |inst| !computes(inst), &operands);
+    // Parameters stay, and with them what is passed to them.
+    for &block in &function.layout {
+        roots.extend(function.blocks[block].terminator.operands());
+    }
+    let needed = ir::needed::needed(function, roots, &operands);
+    let read = |inst: Inst| {
+        let mut results = function.insts[inst].results.iter();
+        results.any(|result| needed.contains(result))
+    };
+    let all = function.insts.keys();
+    all.filter(|&inst| computes(inst) && !read(inst)).collect()
 }

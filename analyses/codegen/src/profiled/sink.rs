@@ -193,10 +193,55 @@ struct Copy {
     hollow: bool,
 }
 
+/// The better of both: with the loads that only it needs, and without them, since a store may keep them where they are.
 fn attempt(
     work: &Work,
     now: &Now,
+    place: (Block, Inst),
+    processor: &Processor<'_>,
+    terms: Terms<'_>,
+    all: f64,
+) -> Option<(Work, Sunk)> {
+    let function = &work.function;
+    let (home, root) = place;
+    let group = group(function, now, home, root);
+    let is_load = |&inst: &Inst| matches!(function.insts[inst].op, Op::Load(_));
+    let mut best = moved(work, now, place, &group, processor, terms, all);
+    if group.iter().any(is_load) && !is_load(&root) {
+        let left = without_loads(function, now, &group);
+        let other = moved(work, now, place, &left, processor, terms, all);
+        let gain = |made: &Option<(Work, Sunk)>| made.as_ref().map(|it| it.1.cycles);
+        if gain(&other) > gain(&best) {
+            best = other;
+        }
+    }
+    best
+}
+
+/// A group without its loads, and without what these need.
+fn without_loads(function: &Function, now: &Now, group: &Group) -> Group {
+    let mut own: FxHashSet<Inst> = FxHashSet::default();
+    let mut out = Vec::new();
+    for (at, &inst) in group.iter().enumerate().rev() {
+        let data = &function.insts[inst];
+        let alone = data.results.iter().all(|result| {
+            let readers = now.readers.get(result);
+            readers.is_some_and(|all| all.iter().all(|reader| own.contains(reader)))
+        });
+        if at + 1 == group.len() || alone && !matches!(data.op, Op::Load(_)) {
+            own.insert(inst);
+            out.push(inst);
+        }
+    }
+    out.reverse();
+    out
+}
+
+fn moved(
+    work: &Work,
+    now: &Now,
     (home, root): (Block, Inst),
+    group: &Group,
     processor: &Processor<'_>,
     terms: Terms<'_>,
     all: f64,
@@ -210,7 +255,6 @@ fn attempt(
     if free || !is_movable(function, root) {
         return None;
     }
-    let group = group(function, now, home, root);
     let own: FxHashSet<Inst> = group.iter().copied().collect();
     let region = Region::around(&now.flow, &now.forest, home)?;
     if terms.pipelined.contains(&region.first) {
@@ -223,7 +267,7 @@ fn attempt(
         &now.passed,
         (home, root, value),
     );
-    let kinds = kinds(work, now, &region, &group, &web);
+    let kinds = kinds(work, now, &region, group, &web);
     let rest = region.statement + 1;
     // What follows it in its block keeps it there.
     if kinds[rest].blocks() {
@@ -269,7 +313,7 @@ fn attempt(
             continue;
         };
         let mut after = work.clone();
-        let placed = apply(&mut after, &region, (&group, &own, value), &web, &copies);
+        let placed = apply(&mut after, &region, (group, &own, value), &web, &copies);
         let cycles = work.saved(&after, processor);
         if cycles < all * terms.least || best.as_ref().is_some_and(|it| it.1.cycles >= cycles) {
             continue;

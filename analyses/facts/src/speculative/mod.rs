@@ -13,7 +13,8 @@
 //! whether the value is there; an edge from a point where it is not to one where it is evaluates, and so does
 //! a use where it is not. That is a cut in the flow graph between the entry and all changes on one side and
 //! the uses on the other, weighted by executions; the least cut is the least number of evaluations. Of the
-//! least cuts the one nearest to the uses is taken: values wait in registers as briefly as possible.
+//! least cuts one with the fewest evaluations in the text is taken, and of those the nearest to the uses: values wait in
+//! registers as briefly as possible.
 //!
 //! Polynomial in the blocks (`cut`); exact for one expression on edge counts, whatever the graph, irreducible
 //! ones included. Does not weigh the cost of a register, nor decide for several expressions together.
@@ -233,17 +234,21 @@ pub fn place(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
         }
     };
     let mut network = Network::new(blocks + 2);
-    network.add(source, problem.entry, problem.entries);
+    // Fewer places than this are worth less than an evaluation.
+    let edges: usize = problem.successors.iter().map(Vec::len).sum();
+    let places = (edges + blocks + 2) as u64;
+    let weight = |count: u64| count.saturating_mul(places).saturating_add(1);
+    network.add(source, problem.entry, weight(problem.entries));
     for (block, targets) in problem.successors.iter().enumerate() {
         for (&to, &count) in targets.iter().zip(&problem.taken[block]) {
             if end(block) != sink {
-                network.add(end(block), to, count);
+                network.add(end(block), to, weight(count));
             }
         }
     }
     for (block, count) in problem.executions().into_iter().enumerate() {
         if problem.blocks[block].uses {
-            network.add(block, sink, count);
+            network.add(block, sink, weight(count));
         }
     }
     // Where the value is there.
