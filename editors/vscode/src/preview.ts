@@ -1,6 +1,6 @@
 // What an action would do, before it does: the difference in the source when it is chosen, with the predicted saving; “Compare
-// Code”: the difference in the function's code; of C what an action made of it, once it is applied, and what reducing its spills
-// changes.
+// Code”: the difference in the function's code; of C what an action made of it, once it is applied, and what reducing its spills,
+// or its profile, changes.
 import * as vscode from "vscode";
 import type { LanguageClient, WorkspaceEdit } from "vscode-languageclient/node";
 
@@ -32,6 +32,30 @@ interface Change {
   name: string;
   before: Code;
 }
+
+/** Two codes of a function that the server has, and what they are called. */
+interface Codes {
+  request: string;
+  nothing: string;
+  names: [string, string];
+  title: string;
+}
+
+/** The spills that the allocator asks for, and those reduced. */
+const SPILLS: Codes = {
+  request: "lockstep/spills",
+  nothing: "reducing spills changes nothing in a function of C here.",
+  names: ["spills-kept", "spills-reduced"],
+  title: "spills as allocated ↔ reduced",
+};
+
+/** The function as it is, and as its profile has it transformed. */
+const PROFILED: Codes = {
+  request: "lockstep/profiledCode",
+  nothing: "a profile changes nothing in a function of C here, or there is none.",
+  names: ["as-it-is", "profiled"],
+  title: "code as it is ↔ after its profile",
+};
 
 /** The place of a function; without one, that of the cursor. */
 interface Place {
@@ -74,7 +98,8 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.commands.registerCommand("lockstep.compareCode", () => this.compare()),
-      vscode.commands.registerCommand("lockstep.showSpills", (place?: Place) => this.spills(place)),
+      vscode.commands.registerCommand("lockstep.showSpills", (place?: Place) => this.both(SPILLS, place)),
+      vscode.commands.registerCommand("lockstep.showProfiledCode", (place?: Place) => this.both(PROFILED, place)),
       vscode.commands.registerCommand(PREVIEW, (chosen: Chosen) => this.preview(chosen)),
     );
   }
@@ -112,8 +137,8 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: false });
   }
 
-  /** The code of a function of C with the spills that the allocator asks for, beside that with those reduced. */
-  private async spills(chosen?: Place): Promise<void> {
+  /** Two codes of a function of C side by side, without an edit between them. */
+  private async both(codes: Codes, chosen?: Place): Promise<void> {
     const client = this.client();
     const editor = vscode.window.activeTextEditor;
     if (client === undefined) return;
@@ -123,14 +148,14 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
       place = { uri: client.code2ProtocolConverter.asUri(document.uri), position: client.code2ProtocolConverter.asPosition(selection.active) };
     }
     if (place === undefined) return;
-    const found = await client.sendRequest<Preview | null>("lockstep/spills", { textDocument: { uri: place.uri }, position: place.position });
+    const found = await client.sendRequest<Preview | null>(codes.request, { textDocument: { uri: place.uri }, position: place.position });
     if (found === null) {
-      void vscode.window.showInformationMessage("Lockstep: reducing spills changes nothing in a function of C here.");
+      void vscode.window.showInformationMessage(`Lockstep: ${codes.nothing}`);
       return;
     }
-    const before = this.put("spills-kept", found.item, found.before);
-    const after = this.put("spills-reduced", found.item, found.after);
-    await vscode.commands.executeCommand("vscode.diff", before, after, `${found.item}: spills as allocated ↔ reduced, ${found.title}`, { preview: false });
+    const before = this.put(codes.names[0], found.item, found.before);
+    const after = this.put(codes.names[1], found.item, found.after);
+    await vscode.commands.executeCommand("vscode.diff", before, after, `${found.item}: ${codes.title}, ${found.title}`, { preview: false });
   }
 
   /** Rewrites are shown as a difference, with what they are predicted to bring, before anything is written. */

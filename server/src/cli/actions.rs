@@ -92,9 +92,9 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
             std::io::stdout().lock().write_all(page.as_bytes())?;
             return Ok(0);
         }
-        Doing::Spills => {
-            let change = crate::views::spilled::reduced::change(&db, file, offset);
-            let change = change.ok_or_else(|| CliError::Usage("nothing spills here".into()))?;
+        Doing::Codes(codes) => {
+            let change = crate::views::compared::change(&db, file, offset, *codes);
+            let change = change.ok_or_else(|| CliError::Usage("both codes are the same".into()))?;
             write!(std::io::stdout().lock(), "{}", change.unified())?;
             return Ok(0);
         }

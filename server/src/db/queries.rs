@@ -15,6 +15,7 @@ use super::inputs::{Db, File, Settings};
 use crate::derive;
 use crate::derive::branches::BranchRow;
 use crate::derive::costs::Costs;
+use crate::derive::guided::GuidedCode;
 use crate::derive::irrelevant_loads::IrrelevantLoads;
 use crate::derive::loops::{ItemLoops, MachineCode};
 use crate::derive::partly_dead::DeadRow;
@@ -371,6 +372,13 @@ pub fn scheduled_loops<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Vec<Schedul
 #[salsa::tracked]
 pub fn item_loops<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemLoops>> {
     derive::loops::item_loops(db, item).map(Arc::new)
+}
+
+/// Returns the code of an item of C before and after its profile, where that changes something. Asked for only when somebody
+/// looks.
+#[salsa::tracked(lru = 8)]
+pub fn guided_code<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<GuidedCode>> {
+    derive::guided::code(db, item).map(Arc::new)
 }
 
 /// The code of an item of C on a processor that issues execution sets. Asked for only when somebody looks.

@@ -2,11 +2,13 @@
 
 use super::paths::{NoPaths, known_paths};
 use super::scheduled;
-use crate::db::{Db, Item};
+use crate::db::{self, Db, Item};
+use crate::program::{self, Language};
 use codegen::machine::epic::Epic;
 use codegen::profiled::{Processor, Profiled, Terms, transform};
-use codegen::target::ia64::emit::{Options, examine};
+use codegen::target::ia64::emit::{Options, emit, examine};
 use ir::{Block, Module};
+use smol_str::SmolStr;
 
 /// The share of a function's estimated cycles that a change must save.
 pub const LEAST: f64 = 0.002;
@@ -46,6 +48,47 @@ pub fn guided(
     let processor = Processor::new(epic);
     let done = transform(function, &known.numbers, profile, &processor, terms);
     done.ok_or_else(|| NoPaths::Changed(name.clone()))
+}
+
+/// The code of a function before and after its profile.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GuidedCode {
+    pub processor: SmolStr,
+    /// The share of the cycles of the profiled runs, an estimate.
+    pub saved: f64,
+    pub before: String,
+    pub after: String,
+}
+
+/// The code of an item of C before and after its profile, in both cases with loops pipelined and branches converted; `None`: it is
+/// the same.
+pub fn code(db: &dyn Db, item: Item<'_>) -> Option<GuidedCode> {
+    let file = item.main(db);
+    if file.language(db) != Language::C {
+        return None;
+    }
+    let table = db::processor(db, program::settings(db, file));
+    let epic = table.epic()?;
+    let module = &db::lowered(db, item).first()?.module;
+    let mut options = Options {
+        convert: true,
+        ..scheduled::options(db, file)
+    };
+    let done = guided(db, item, module, epic, &options).ok()?;
+    if done.sunk.is_empty() && done.speculated.is_empty() {
+        return None;
+    }
+    let before = emit(module, epic, &options).ok()?.text;
+    let mut module = module.clone();
+    let counts = done.executions.iter().map(|&count| count as f64).collect();
+    options.weights.insert(done.function.name.clone(), counts);
+    *module.functions.first_mut()? = done.function;
+    Some(GuidedCode {
+        processor: table.name.clone(),
+        saved: 1.0 - done.after / done.before,
+        before,
+        after: emit(&module, epic, &options).ok()?.text,
+    })
 }
 
 /// The headers of the first function's loops whose iterations overlap.

@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::capabilities::ClientFeatures;
-use super::commands::{ADD_TO_BASELINE, MACHINES, SPILLS};
+use super::commands::{ADD_TO_BASELINE, MACHINES, PROFILED_CODE, SPILLS};
 use super::convert::{self, Text};
 use super::event::Snapshot;
 use super::question::locked;
@@ -10,6 +10,7 @@ use crate::db::{Database, File};
 use crate::parked::Task;
 use crate::views;
 use crate::views::actions::{ActionKind, Doing};
+use crate::views::compared::Codes;
 use serde_json::json;
 use std::collections::HashMap;
 use tower_lsp::jsonrpc::{Error, Result};
@@ -109,10 +110,12 @@ pub(super) fn code_action(
                 arguments: Some(vec![json!({ "path": path, "entry": entry })]),
             });
         }
-        Doing::Machines | Doing::Spills => {
+        Doing::Machines | Doing::Codes(_) => {
             let command = match (&action.what, features.has_views) {
-                (Doing::Spills, true) => "lockstep.showSpills",
-                (Doing::Spills, false) => SPILLS,
+                (Doing::Codes(Codes::Spills), true) => "lockstep.showSpills",
+                (Doing::Codes(Codes::Spills), false) => SPILLS,
+                (Doing::Codes(Codes::Profile), true) => "lockstep.showProfiledCode",
+                (Doing::Codes(Codes::Profile), false) => PROFILED_CODE,
                 (_, true) => "lockstep.showMachines",
                 (_, false) => MACHINES,
             };

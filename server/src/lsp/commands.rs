@@ -17,13 +17,15 @@ pub(super) const CODE: &str = "lockstep.code";
 pub(super) const MACHINES: &str = "lockstep.machines";
 /// `lockstep.spills { uri, position }`: opens what reducing the spills of a C function changes in its code.
 pub(super) const SPILLS: &str = "lockstep.spills";
+/// `lockstep.profiledCode { uri, position }`: opens what its profile changes in the code of a C function.
+pub(super) const PROFILED_CODE: &str = "lockstep.profiledCode";
 /// `lockstep.page { code }`: opens the page of a diagnostic.
 pub(super) const PAGE: &str = "lockstep.page";
 
 /// The commands that open a page.
-pub(super) const PAGES: [&str; 5] = [REPORT, CODE, MACHINES, SPILLS, PAGE];
+pub(super) const PAGES: [&str; 6] = [REPORT, CODE, MACHINES, SPILLS, PROFILED_CODE, PAGE];
 /// All of them.
-pub(super) const ALL: [&str; 9] = [
+pub(super) const ALL: [&str; 10] = [
     ADD_TO_BASELINE,
     PROFILE,
     IMPORT,
@@ -32,5 +34,6 @@ pub(super) const ALL: [&str; 9] = [
     CODE,
     MACHINES,
     SPILLS,
+    PROFILED_CODE,
     PAGE,
 ];

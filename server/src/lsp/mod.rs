@@ -50,6 +50,8 @@ pub fn serve(
         .custom_method("lockstep/report", backend::Backend::report)
         .custom_method("lockstep/machines", backend::Backend::machines)
         .custom_method("lockstep/spills", backend::Backend::spills)
+        .custom_method("lockstep/profiledCode", backend::Backend::profiled_code)
+        .custom_method("lockstep/profiledCode", backend::Backend::profiled_code)
         .custom_method("lockstep/describe", backend::Backend::describe)
         .custom_method("lockstep/preview", backend::Backend::preview)
         .custom_method(

@@ -3,7 +3,7 @@
 //! folder of temporary files and have the client open it, or say where it lies.
 
 use super::backend::Backend;
-use super::commands::{CODE, MACHINES, PAGE, SPILLS};
+use super::commands::{CODE, MACHINES, PAGE, PROFILED_CODE, SPILLS};
 use super::convert::Text;
 use crate::db::{self, Copy};
 use crate::derive;
@@ -11,8 +11,8 @@ use crate::derive::code::CodeTarget;
 use crate::host;
 use crate::profile::make::inputs_of;
 use crate::views;
+use crate::views::compared::{CodeChange, Codes, change};
 use crate::views::page;
-use crate::views::spilled::reduced::SpillChange;
 use serde_json::{Value, json};
 use std::path::Path;
 use tower_lsp::Client;
@@ -63,7 +63,17 @@ impl Backend {
     /// `lockstep/spills { textDocument, position }`: the code of the C function there before and after its spills are reduced,
     /// where that differs.
     pub(super) async fn spills(&self, params: MachinesParams) -> Result<Option<Value>> {
-        let found = self.on_spills(params.text_document.uri, params.position);
+        self.both(params, Codes::Spills).await
+    }
+
+    /// `lockstep/profiledCode { textDocument, position }`: the code of the C function there as it is and after its profile, where
+    /// that differs.
+    pub(super) async fn profiled_code(&self, params: MachinesParams) -> Result<Option<Value>> {
+        self.both(params, Codes::Profile).await
+    }
+
+    async fn both(&self, params: MachinesParams, codes: Codes) -> Result<Option<Value>> {
+        let found = self.on_codes(params.text_document.uri, params.position, codes);
         let found = found.await?.map(|change| {
             let code =
                 |text: &str| json!({ "text": text, "refused": null, "target": change.target });
@@ -77,10 +87,15 @@ impl Backend {
         Ok(found)
     }
 
-    async fn on_spills(&self, uri: Uri, position: Position) -> Result<Option<SpillChange>> {
+    async fn on_codes(
+        &self,
+        uri: Uri,
+        position: Position,
+        codes: Codes,
+    ) -> Result<Option<CodeChange>> {
         let found = self.ask(uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
-            views::spilled::reduced::change(db, file, text.offset(position))
+            change(db, file, text.offset(position), codes)
         });
         Ok(found.await?.flatten())
     }
@@ -163,14 +178,22 @@ impl Backend {
                 };
                 ("machines.md".to_owned(), text)
             }
-            SPILLS => {
+            SPILLS | PROFILED_CODE => {
+                let codes = match command {
+                    SPILLS => Codes::Spills,
+                    _ => Codes::Profile,
+                };
                 let uri = wanted.uri.ok_or_else(|| missing("uri"))?;
                 let position = wanted.position.ok_or_else(|| missing("position"))?;
-                let Some(change) = self.on_spills(uri, position).await? else {
+                let name = match codes {
+                    Codes::Spills => "spills",
+                    Codes::Profile => "profile",
+                };
+                let Some(change) = self.on_codes(uri, position, codes).await? else {
                     return Ok(None);
                 };
                 (
-                    format!("{}.spills.diff", plain(&change.function)),
+                    format!("{}.{name}.diff", plain(&change.function)),
                     change.unified(),
                 )
             }

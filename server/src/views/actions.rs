@@ -43,7 +43,7 @@ fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
         }
         Doing::Baseline { fingerprint } => format!("adds {fingerprint} to the baseline"),
         Doing::Machines => "opens a page".into(),
-        Doing::Spills => "shows both codes".into(),
+        Doing::Codes(_) => "shows both codes".into(),
         Doing::SpillLess { .. } => "what ptxas spills least of".into(),
         Doing::Refused { reason } => reason.clone(),
     }
@@ -68,6 +68,7 @@ pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     all.extend(super::conversion::actions(db, file, range));
     all.extend(super::machines::actions(db, file, range));
     all.extend(super::spilled::reduced::actions(db, file, range));
+    all.extend(super::guided::actions(db, file, range));
     all.extend(super::allocations::actions(db, file, range));
     all.extend(super::pressure_actions::actions(db, file, range));
     all

@@ -1,6 +1,7 @@
 //! The values that views give: hovers, hints, diagnostics, actions. Plain data: the code that shows them and
 //! the code that makes them both know them, and not each other.
 
+use super::compared::Codes;
 use crate::config::Level;
 use crate::db::File;
 use facts::Code;
@@ -127,8 +128,8 @@ pub enum Doing {
     },
     /// A page about the place is opened.
     Machines,
-    /// The code of the function there is shown before and after its spills are reduced.
-    Spills,
+    /// Two codes of the function there are shown.
+    Codes(Codes),
     Refused {
         reason: String,
     },

@@ -33,7 +33,7 @@ pub struct Terms<'a> {
     /// The share that all of them must save together, else none is made: an estimate is no better than that.
     pub altogether: f64,
     /// The headers of loops whose iterations overlap: what a predicate suppresses there takes its slot all the same, so
-    /// that nothing is changed in them.
+    /// that values are only moved out of them.
     pub pipelined: &'a [Block],
 }
 

@@ -257,9 +257,8 @@ fn moved(
     }
     let own: FxHashSet<Inst> = group.iter().copied().collect();
     let region = Region::around(&now.flow, &now.forest, home)?;
-    if terms.pipelined.contains(&region.first) {
-        return None;
-    }
+    // Where iterations overlap, a predicate saves nothing: what is moved must leave the loop.
+    let overlaps = terms.pipelined.contains(&region.first);
     let web = web(
         function,
         &region,
@@ -312,9 +311,19 @@ fn moved(
         let Some(copies) = copies(now, &region, &sinking) else {
             continue;
         };
+        let outside = |copy: &Copy| {
+            let node = region.nodes.get(&copy.spot.block);
+            copy.hollow || node.is_some_and(|&node| region.roles[node] == Role::Exit)
+        };
+        if overlaps && !copies.iter().all(outside) {
+            continue;
+        }
         let mut after = work.clone();
         let placed = apply(&mut after, &region, (group, &own, value), &web, &copies);
-        let cycles = work.saved(&after, processor);
+        let cycles = match overlaps {
+            true => walked.net(prices) - walked.before as f64 * (prices.statement - issue),
+            false => work.saved(&after, processor),
+        };
         if cycles < all * terms.least || best.as_ref().is_some_and(|it| it.1.cycles >= cycles) {
             continue;
         }

@@ -11,34 +11,11 @@ use crate::db::{self, Db, File, Item};
 use crate::derive;
 use crate::derive::sets::{Spending, spending};
 use crate::program::item_at;
+use crate::views::compared::{CodeChange, Codes};
 use crate::views::model::{Action, Doing};
-use smol_str::SmolStr;
 use syntax::Span;
 
 const ID: &str = "reduce-spills";
-
-/// Both codes of a function.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SpillChange {
-    pub function: SmolStr,
-    pub target: String,
-    /// The loads, stores and cycles of both.
-    pub difference: String,
-    pub before: String,
-    pub after: String,
-}
-
-impl SpillChange {
-    /// The lines that differ, as `diff -u` has them.
-    #[must_use]
-    pub fn unified(&self) -> String {
-        let names = ["as the allocator asks for", "reduced"];
-        let names = names.map(|how| format!("{}: spills {how}", self.function));
-        let diff = similar::TextDiff::from_lines(&self.before, &self.after);
-        let text = diff.unified_diff().header(&names[0], &names[1]).to_string();
-        format!("; {} ({}, estimate)\n{text}", self.difference, self.target)
-    }
-}
 
 /// The action on the head of a function, and where a value that still spills is defined.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
@@ -66,24 +43,26 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         ),
     );
     action.effect = "both codes side by side (estimate); nothing is edited".to_owned();
-    action.what = Doing::Spills;
+    action.what = Doing::Codes(Codes::Spills);
     vec![action]
 }
 
 /// Both codes of the function at a place, if they differ.
-pub fn change(db: &dyn Db, file: File, offset: u32) -> Option<SpillChange> {
+pub fn change(db: &dyn Db, file: File, offset: u32) -> Option<CodeChange> {
     let (_, item) = item_at(db, file, offset)?;
     of_item(db, file, item)
 }
 
-fn of_item(db: &dyn Db, file: File, item: Item<'_>) -> Option<SpillChange> {
+fn of_item(db: &dyn Db, file: File, item: Item<'_>) -> Option<CodeChange> {
     let [before, after] = spending(db, item)?;
     let table = derive::sets::processor(db, file)?;
     let [kept, reduced] = derive::code::sets::both(db, file, item)?;
-    Some(SpillChange {
+    Some(CodeChange {
         function: db::item_sets(db, item).as_deref()?.function.clone(),
         target: table.name.to_string(),
+        comment: ";",
         difference: difference(before, after),
+        names: ["spills as the allocator asks for", "spills reduced"],
         before: kept,
         after: reduced,
     })
