@@ -2,6 +2,7 @@
 // and the light theme. Screenshots go to e2e/shots. Ends with "N passed, N failed".
 import fs from "node:fs";
 import path from "node:path";
+import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { sets } from "./sets.mjs";
 
@@ -90,6 +91,31 @@ long find(const unsigned char *text, unsigned char wanted) {
   return at - text;
 }
 `;
+// A quotient that only the last round needs, and a run of it.
+const LAST = `int last(const int *a, const int *b, int n) {
+  int x, i = 0;
+  do {
+    if (a[i] & 1)
+      x = a[i] / b[i];
+    else
+      x = 0;
+    i++;
+  } while (i < n && b[i] != 7);
+  return x;
+}
+`;
+const LAST_INPUTS = `[values]
+n = 400
+[buffers.a]
+type = "i32"
+count = 400
+[buffers.b]
+type = "i32"
+count = 400
+fill = "uniform"
+low = 8
+high = 100
+`;
 // A block with a needless stop, a wait for a load, and nops that better templates save.
 const ASSEMBLY = `\t.text
 \t.global distance
@@ -130,6 +156,8 @@ fs.writeFileSync(path.join(workspace, "settings/lockstep.toml"), "warp_sise = 32
 fs.writeFileSync(path.join(workspace, "walk.cu"), WALK);
 fs.writeFileSync(path.join(workspace, "gather.h"), HEADER);
 fs.writeFileSync(path.join(workspace, "loops.c"), LOOPS);
+fs.writeFileSync(path.join(workspace, "last.c"), LAST);
+fs.writeFileSync(path.join(workspace, "last.inputs.toml"), LAST_INPUTS);
 fs.writeFileSync(path.join(workspace, "distance.ia64.s"), ASSEMBLY);
 fs.writeFileSync(path.join(workspace, "lit.hlsl"), LIT);
 fs.writeFileSync(path.join(workspace, "lit.inputs.toml"), INPUTS);
@@ -407,6 +435,24 @@ try {
   must(true, "the code before and after it stands beside");
   await page.waitForTimeout(800);
   await shot("17-before-and-after");
+
+  // The profile is one of the command line.
+  const binary = process.env.LOCKSTEP_BINARY ?? path.join(here, "../../../target/release/lockstep");
+  execFileSync(binary, ["profile", path.join(workspace, "last.c"), "--no-config"], { stdio: "ignore" });
+  await open("last.c");
+  const compare = page.locator(".action-widget .monaco-list-row", { hasText: "Compare code before and after its profile" }).first();
+  await retry(
+    async () => {
+      await press("int last(", "last");
+      await page.keyboard.press("Control+.");
+      await compare.click({ timeout: 4000 });
+    },
+    () => page.locator(".tab").filter({ hasText: /last: code as it is/ }).first().waitFor({ timeout: 40000 }),
+  );
+  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "frcpa" }).first().waitFor({ timeout: 40000 });
+  must(true, "the code before and after a profile stands side by side");
+  await page.waitForTimeout(1200);
+  await shot("17-profiled-code");
 
   await open("distance.ia64.s");
   await editor.locator(".view-line").filter({ hasText: /block:\s\d+\scycles/ }).first().waitFor({ timeout: 30000 });

@@ -77,22 +77,22 @@ fn tell(
         None => String::new(),
     };
     for done in &profiled.speculated {
-        let (at, before, after) = (at(done.loc), done.before, done.after);
+        let (at, before, after) = (at(done.loc), times(done.before), times(done.after));
         eprintln!(
-            "{path}{at}: an expression of `{name}` is evaluated ahead: {after} times in the profiled runs instead of {before}"
+            "{path}{at}: an expression of `{name}` is evaluated ahead: {after} in the profiled runs instead of {before}"
         );
     }
     for done in &profiled.sunk {
-        let (at, before, after) = (at(done.loc), done.before, done.executed);
-        let flag = match (done.flagged, done.whole) {
+        let (at, before, after) = (at(done.loc), times(done.before), times(done.executed));
+        let flag = match (done.flagged, done.suppressed) {
             (0, _) => String::new(),
-            _ => format!(
-                ", under a predicate that is false {} times",
-                done.suppressed
-            ),
+            (_, 0) => ", under a predicate that is never false".to_owned(),
+            (_, false_times) => {
+                format!(", under a predicate that is false {}", times(false_times))
+            }
         };
         eprintln!(
-            "{path}{at}: a value of `{name}` is computed where it is read: {after} times in the profiled runs instead of {before}{flag}"
+            "{path}{at}: a value of `{name}` is computed where it is read: {after} in the profiled runs instead of {before}{flag}"
         );
     }
     if profiled.speculated.is_empty() && profiled.sunk.is_empty() {
@@ -102,6 +102,14 @@ fn tell(
         eprintln!(
             "{path}: `{name}` takes {share:.1} % fewer cycles in the profiled runs, an estimate without caches and mispredictions"
         );
+    }
+}
+
+fn times(count: u64) -> String {
+    match count {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        _ => format!("{count} times"),
     }
 }
 
