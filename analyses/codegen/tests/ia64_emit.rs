@@ -19,7 +19,7 @@ use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::passes::Limits;
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
 use oracle::interp::{Instance, Launch, Observer, run_with};
-use oracle::random::c::{Kernel, fractions, kernel};
+use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar, fractions, kernel};
 use oracle::random::{self, Flavour, Shape};
 use simulate::ia64::{self as sim, Arg, Memory, Program, run};
 use std::path::PathBuf;
@@ -432,6 +432,49 @@ fn judge_kernel(kernel: &Kernel, pipelined: bool, tally: &mut Tally, texts: &mut
     tally.speculative += ahead.clone().count() as u32;
     tally.loads += ahead.map(|it| it.loads.speculative).sum::<u32>();
     texts.push_str(text);
+}
+
+/// The register of a counter moves on in front of the test that ends the loop; what reads it behind the loop, in the
+/// place of a product that the loop computes, reads what it was.
+#[test]
+fn a_scaled_counter_is_read_behind_its_loop() {
+    let text = "long f(const char *a, const int *b, long n) {
+    long i = 0, s = 0, o;
+    do {
+        o = i * 4;
+        s ^= b[i];
+        i++;
+    } while (i < n);
+    return s + *(const int *)(a + o);
+}";
+    let numbers: Vec<u8> = (1..=16i32).flat_map(i32::to_le_bytes).collect();
+    let argument = |argument| Parameter {
+        name: "p".into(),
+        type_text: String::new(),
+        argument,
+    };
+    let pointer = |buffer| argument(Argument::Pointer { buffer, offset: 0 });
+    let count = Argument::Scalar {
+        ty: Scalar::Long,
+        bits: 5,
+    };
+    let buffer = Buffer {
+        element: Scalar::Int,
+        bytes: numbers,
+    };
+    for seed in 0..24 {
+        let kernel = Kernel {
+            seed,
+            text: text.to_owned(),
+            name: "f".into(),
+            returns: Some(Scalar::Long),
+            parameters: vec![pointer(0), pointer(1), argument(count)],
+            buffers: vec![buffer.clone(), buffer.clone()],
+        };
+        let (mut tally, mut texts) = (Tally::default(), String::new());
+        judge_kernel(&kernel, seed % 2 == 1, &mut tally, &mut texts);
+        assert_eq!(tally.judged, 1);
+    }
 }
 
 /// Kernels that once computed something else: an operand of recovery was written again in front of it

@@ -88,6 +88,23 @@ fn judge_kernel(kernel: &Kernel, table: &Table, best: bool, count: &mut Count) {
     count.flagged += after.sunk.iter().filter(|it| it.flagged > 0).count() as u64;
     let mut new = module.clone();
     new.functions[0] = after.function;
+    // The IR first: it tells a wrong transformation from wrong code.
+    let mut second = Recorder::new(&new);
+    let again = interp::run_with(&new, &launched(kernel), &mut second, &());
+    let same = (&again.returned, &again.buffers) == (&expected.returned, &expected.buffers);
+    let shown = || {
+        let texts = [function, &new.functions[0]].map(ir::text::print);
+        format!(
+            "kernel {}\n{}\n{}\n---\n{}",
+            kernel.seed, kernel.text, texts[0], texts[1]
+        )
+    };
+    assert!(
+        same && again.error.is_none(),
+        "{:?}: {}",
+        again.error,
+        shown()
+    );
     let mut weighted = options;
     let weights = after.executions.iter().map(|&it| it as f64).collect();
     weighted.weights.insert(function.name.clone(), weights);

@@ -104,11 +104,15 @@ const LAST = `int last(const int *a, const int *b, int n) {
   return x;
 }
 `;
-const LAST_INPUTS = `[values]
+const LAST_INPUTS = `item = "last"
+[values]
 n = 400
 [buffers.a]
 type = "i32"
 count = 400
+fill = "uniform"
+low = 1
+high = 1000
 [buffers.b]
 type = "i32"
 count = 400

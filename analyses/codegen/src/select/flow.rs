@@ -99,7 +99,7 @@ pub(crate) trait Select<'m>: DerefMut<Target = Flow<'m, Self::Set>> {
     }
 
     /// Parameters of loops that end with a test of their own and whose value is read behind them: the latch moves on in
-    /// front of the test.
+    /// front of the test. A form may read the operands of an operation in the place of its result, so they count, too.
     fn keep(&mut self) {
         let source = self.source;
         let mut bottoms: FxHashSet<ir::Block> = FxHashSet::default();
@@ -123,6 +123,18 @@ pub(crate) trait Select<'m>: DerefMut<Target = Flow<'m, Self::Set>> {
                 && !kept.contains(&value)
             {
                 kept.push(value);
+            }
+        };
+        let mut look = |this: &Self, value: Value, at: ir::Block, test: bool| {
+            look(this, value, at, test);
+            let mut parts = vec![(value, 0)];
+            while let Some((part, depth)) = parts.pop() {
+                for &operand in within(source, part) {
+                    look(this, operand, at, false);
+                    if depth < WITHIN {
+                        parts.push((operand, depth + 1));
+                    }
+                }
             }
         };
         for &block in &source.layout {
@@ -328,5 +340,25 @@ pub(crate) trait Select<'m>: DerefMut<Target = Flow<'m, Self::Set>> {
         for (to, constant, adapts) in constants {
             self.load_constant(to, constant, adapts);
         }
+    }
+}
+
+/// Operations within each other that a form takes in.
+const WITHIN: u32 = 3;
+
+/// The operands of an operation that forms take in with their own: shifts, scales, masks and changes of width.
+fn within(source: &ir::Function, value: Value) -> &[Value] {
+    use ir::BinaryOp::{And, Mul, Or, Shl, ShrSigned, ShrUnsigned};
+    match source.defining(value) {
+        Some(data)
+            if matches!(
+                data.op,
+                ir::Op::Binary(And | Mul | Or | Shl | ShrSigned | ShrUnsigned, _)
+                    | ir::Op::Convert(_)
+            ) =>
+        {
+            &data.args
+        }
+        _ => &[],
     }
 }
