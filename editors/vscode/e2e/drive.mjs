@@ -453,7 +453,7 @@ try {
     },
     () => page.locator(".tab").filter({ hasText: /last: code as it is/ }).first().waitFor({ timeout: 40000 }),
   );
-  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "frcpa" }).first().waitFor({ timeout: 40000 });
+  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "clrrrb" }).first().waitFor({ timeout: 40000 });
   must(true, "the code before and after a profile stands side by side");
   await page.waitForTimeout(1200);
   await shot("17-profiled-code");

@@ -9,6 +9,9 @@ use ir::loops::LoopForest;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
+/// The loops in which a way begins and ends, and its nodes.
+type Way = (Option<usize>, Option<usize>, Vec<usize>);
+
 /// The part that a block plays in a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
@@ -131,7 +134,7 @@ impl Region {
 
     /// The ways through the region. `None`: too many.
     pub(super) fn ways(&self, work: &Work) -> Option<Ways> {
-        let mut pieces: BTreeMap<(Option<usize>, Option<usize>, Vec<usize>), u64> = BTreeMap::new();
+        let mut pieces: BTreeMap<Way, u64> = BTreeMap::new();
         for way in &work.ways {
             let Some(part) = self.part(&way.blocks, way.resumes) else {
                 continue;
