@@ -19,7 +19,7 @@ use super::price::Processor;
 use super::repair::{Repair, Variable};
 use super::ways::Work;
 use crate::prepare::{edit, is_pure};
-use facts::speculative::{Local, Placed, Problem, Spot, place};
+use facts::speculative::{Local, Placed, Problem, Spot, place_fewest};
 use ir::cfg::ControlFlow;
 use ir::entity::Entity;
 use ir::loops::LoopForest;
@@ -161,7 +161,7 @@ fn attempt(
     }
     let flow = ControlFlow::new(function);
     let problem = problem(work, &flow, expression, &homes);
-    let placed = place(&problem).ok()?;
+    let placed = place_fewest(&problem).ok()?;
     let mut after = work.clone();
     let (blocks, deleted, inserted) = apply(&mut after, &flow, expression, &problem, &placed);
     let cycles = work.saved(&after, processor);

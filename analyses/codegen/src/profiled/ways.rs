@@ -3,7 +3,7 @@
 use super::price::Processor;
 use facts::paths::{Ending, PathNumbers, PathProfile};
 use ir::entity::Entity;
-use ir::{Block, BlockData, BranchKind, Edge, Function, Terminator};
+use ir::{Block, BlockData, BranchKind, Edge, Function, PromiseKind, Terminator};
 use rustc_hash::FxHashMap;
 
 /// A way from the entry, or from the header of a loop, to an exit, or back to a header.
@@ -131,6 +131,12 @@ impl Work {
             .bindings
             .retain(|it| layout.contains(&it.block) && there(&it.values));
         function.vectors.retain(|values| there(values));
+        function.promises.retain(|promise| match promise.kind {
+            PromiseKind::Aligned { pointer, .. } | PromiseKind::Readable { pointer, .. } => {
+                there(&[pointer])
+            }
+            PromiseKind::Rounds { .. } => true,
+        });
         let sites: Vec<_> = function.sites.keys().collect();
         for site in sites {
             function.sites[site]

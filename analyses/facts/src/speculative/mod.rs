@@ -13,8 +13,8 @@
 //! whether the value is there; an edge from a point where it is not to one where it is evaluates, and so does
 //! a use where it is not. That is a cut in the flow graph between the entry and all changes on one side and
 //! the uses on the other, weighted by executions; the least cut is the least number of evaluations. Of the
-//! least cuts one with the fewest evaluations in the text is taken, and of those the nearest to the uses: values wait in
-//! registers as briefly as possible.
+//! least cuts the one nearest to the uses is taken: values wait in registers as briefly as possible; or one with the fewest
+//! evaluations in the text (`place_fewest`).
 //!
 //! Polynomial in the blocks (`cut`); exact for one expression on edge counts, whatever the graph, irreducible
 //! ones included. Does not weigh the cost of a register, nor decide for several expressions together.
@@ -212,11 +212,29 @@ impl Placed {
     }
 }
 
-/// The placement of fewest evaluations.
+/// The placement of fewest evaluations; of several, the one nearest to the uses.
 ///
 /// # Errors
 /// The expression may fault, the counts are no whole runs of the graph, or nothing is gained.
 pub fn place(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
+    placed(problem, &|count| count)
+}
+
+/// The placement of fewest evaluations; of several, one with the fewest in the text.
+///
+/// # Errors
+/// As for `place`.
+pub fn place_fewest(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
+    let edges: usize = problem.successors.iter().map(Vec::len).sum();
+    // Fewer places than there are edges and blocks are worth less than an evaluation.
+    let places = (edges + problem.successors.len() + 2) as u64;
+    placed(problem, &|count| {
+        count.saturating_mul(places).saturating_add(1)
+    })
+}
+
+/// The least cut, where a place with a count weighs so much.
+fn placed(problem: &Problem, weight: &dyn Fn(u64) -> u64) -> Result<Placed, SpeculationRefusal> {
     problem.check()?;
     if problem.may_fault {
         return Err(SpeculationRefusal::MayFault);
@@ -234,10 +252,6 @@ pub fn place(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
         }
     };
     let mut network = Network::new(blocks + 2);
-    // Fewer places than this are worth less than an evaluation.
-    let edges: usize = problem.successors.iter().map(Vec::len).sum();
-    let places = (edges + blocks + 2) as u64;
-    let weight = |count: u64| count.saturating_mul(places).saturating_add(1);
     network.add(source, problem.entry, weight(problem.entries));
     for (block, targets) in problem.successors.iter().enumerate() {
         for (&to, &count) in targets.iter().zip(&problem.taken[block]) {
