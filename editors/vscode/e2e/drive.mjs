@@ -376,8 +376,18 @@ try {
   );
   must(true, "the action carries its predicted saving");
   await shot("10-action-with-saving");
-  await rewrite.click();
-  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "WaveActiveAllTrue" }).first().waitFor({ timeout: 40000 });
+  // A click is lost where the list is made anew under it.
+  const version = page.locator(".monaco-diff-editor .view-line").filter({ hasText: "WaveActiveAllTrue" }).first();
+  await retry(
+    async () => {
+      if (!(await rewrite.isVisible())) {
+        await shadow();
+        await page.keyboard.press("Control+.");
+      }
+      await rewrite.click({ timeout: 4000 });
+    },
+    () => version.waitFor({ timeout: 20000 }),
+  );
   const accept = page.locator(".notifications-toasts .monaco-button", { hasText: "Apply" }).first();
   await accept.waitFor({ timeout: 40000 });
   await page.waitForTimeout(500);
