@@ -19,7 +19,7 @@ pub use sink::Sunk;
 pub use speculate::Speculated;
 
 use facts::paths::{PathNumbers, PathProfile, unread};
-use ir::{Block, Function, Inst, Op};
+use ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashSet;
 use ways::Work;
 
@@ -125,4 +125,10 @@ fn dead(function: &Function) -> FxHashSet<Inst> {
     };
     let all = function.insts.keys();
     all.filter(|&inst| computes(inst) && !read(inst)).collect()
+}
+
+fn is_constant(function: &Function, value: Value) -> bool {
+    function
+        .defining(value)
+        .is_some_and(|data| matches!(data.op, Op::Const(_)))
 }

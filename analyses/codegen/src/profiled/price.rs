@@ -9,12 +9,12 @@
 //! operations have started. What is not awaited there goes on behind it. Neither caches nor mispredictions are counted, nor
 //! moves between the parameters of blocks, but for constants.
 
+use super::is_constant;
 use super::ways::Way;
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use facts::cost::work;
-use ir::{Function, Inst, Op, Terminator, Value, ValueDef};
-use rustc_hash::FxHashMap;
+use ir::{EntityVec, Function, Inst, Op, Terminator, Value};
 
 /// An operation on a processor.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -84,23 +84,19 @@ impl<'a> Processor<'a> {
 
     /// Cycles that a way takes.
     pub(super) fn cycles(&self, function: &Function, way: &Way) -> f64 {
-        let mut ready: FxHashMap<Value, f64> = FxHashMap::default();
+        // What a way does not compute itself is there when it begins.
+        let mut ready: EntityVec<Value, f64> = EntityVec::with_len(0.0, function.values.len());
         let mut now = 0.0f64;
         for (at, &block) in way.blocks.iter().enumerate() {
             let data = &function.blocks[block];
             let mut end = now;
             let mut slots = 0.0;
-            let arrival = |ready: &FxHashMap<Value, f64>, value: Value| {
-                ready.get(&value).copied().unwrap_or(0.0)
-            };
             for &inst in &data.insts {
                 let cost = self.cost(function, inst);
                 let operands = function.insts[inst].operands();
-                let start = operands
-                    .map(|value| arrival(&ready, value))
-                    .fold(now, f64::max);
+                let start = operands.map(|value| ready[value]).fold(now, f64::max);
                 for &result in &function.insts[inst].results {
-                    ready.insert(result, start + cost.latency);
+                    ready[result] = start + cost.latency;
                 }
                 if cost.slots > 0.0 {
                     slots += cost.slots;
@@ -108,7 +104,7 @@ impl<'a> Processor<'a> {
                 }
             }
             for &read in data.terminator.reads() {
-                end = end.max(arrival(&ready, read));
+                end = end.max(ready[read]);
             }
             if data.terminator.edges().len() > 1 {
                 slots += 1.0;
@@ -120,22 +116,16 @@ impl<'a> Processor<'a> {
                 let passed: Vec<(Value, f64)> = params
                     .iter()
                     .zip(&edge.args)
-                    .map(|(&param, &arg)| (param, arrival(&ready, arg)))
+                    .map(|(&param, &arg)| (param, ready[arg]))
                     .collect();
-                let constant = |&&arg: &&Value| is_constant(function, arg);
+                let constant = |arg: &&Value| is_constant(function, **arg);
                 slots += edge.args.iter().filter(constant).count() as f64;
-                ready.extend(passed);
+                for (param, then) in passed {
+                    ready[param] = then;
+                }
             }
             now = end.max(now + self.issue(slots));
         }
         now
-    }
-}
-
-/// A constant of its own register where a block's parameter takes it.
-fn is_constant(function: &Function, value: Value) -> bool {
-    match function.values[value].def {
-        ValueDef::Result(inst, _) => matches!(function.insts[inst].op, Op::Const(_)),
-        ValueDef::Param(..) => false,
     }
 }

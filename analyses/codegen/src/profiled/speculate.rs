@@ -14,10 +14,10 @@
 //!
 //! Source: Gupta, Berson, Fang, *Path Profile Guided Partial Dead Code Elimination Using Predication*, PACT 1997, Figure 11.
 
-use super::Terms;
 use super::price::Processor;
 use super::repair::{Repair, Variable};
 use super::ways::Work;
+use super::{Terms, is_constant};
 use crate::prepare::{edit, is_pure};
 use facts::speculative::{Local, Placed, Problem, Spot, place_fewest};
 use ir::cfg::ControlFlow;
@@ -178,12 +178,6 @@ fn attempt(
         blocks,
     };
     Some((after, done))
-}
-
-fn is_constant(function: &Function, value: Value) -> bool {
-    function
-        .defining(value)
-        .is_some_and(|data| matches!(data.op, Op::Const(_)))
 }
 
 /// The blocks that define operands which are no constants.
