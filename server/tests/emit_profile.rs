@@ -193,4 +193,9 @@ fn what_has_no_profile_says_so() {
     assert!(output.status.success(), "{}", errors(&output));
     assert!(errors(&output).contains("the profile has no paths of `other`"));
     assert!(text(&output).contains("other:"));
+    let fresh = place.file("g.c", "int other(int x) { return x / 3; }\n");
+    let known = std::fs::read(place.path("f.c.lockstep-profile.json")).expect("a profile");
+    place.file("g.c.lockstep-profile.json", known);
+    let output = lockstep(&["emit", &fresh, "--profile", "--no-config"]);
+    assert!(errors(&output).contains("the profile has no paths of its functions"));
 }

@@ -31,6 +31,7 @@ const KERNELS: u64 = 80;
 struct Count {
     kernels: u64,
     changed: u64,
+    judged: u64,
     speculated: u64,
     sunk: u64,
     flagged: u64,
@@ -111,6 +112,7 @@ fn judge_kernel(kernel: &Kernel, table: &Table, best: bool, count: &mut Count) {
     let Ok(emitted) = emit(&new, epic, &weighted) else {
         return;
     };
+    count.judged += 1;
     let limits = Limits {
         steps: 100_000_000,
         ..Limits::default()
@@ -177,5 +179,6 @@ fn random_kernels_compute_the_same_after_their_profile() {
         }
         println!("{what}: {count:?}");
         assert!(count.changed * 4 > count.kernels, "{count:?}");
+        assert!(count.judged * 10 > count.changed * 9, "{count:?}");
     }
 }

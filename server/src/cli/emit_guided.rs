@@ -57,6 +57,11 @@ pub(super) fn all(
             }
         }
     }
+    if args.item.is_none() && out.iter().all(Option::is_none) {
+        eprintln!(
+            "{path}: the profile has no paths of its functions: they are emitted as they are"
+        );
+    }
     Ok(out)
 }
 

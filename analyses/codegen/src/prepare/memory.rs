@@ -13,7 +13,7 @@
 
 use super::linear::{Forms, Linear};
 use super::origin::{Origin, Origins};
-use super::{is_pure, rewrite};
+use super::{leaves_memory, rewrite};
 use ir::cfg::ControlFlow;
 use ir::entity::Entity;
 use ir::loops::LoopForest;
@@ -221,14 +221,7 @@ impl Memory<'_> {
                         state.insert(at, (place, value));
                     }
                 }
-                Op::Const(_)
-                | Op::Undef
-                | Op::Special(_)
-                | Op::StageInput(_)
-                | Op::Parameter(_)
-                | Op::Alloca { .. }
-                | Op::CallUnknown { pure: true, .. } => {}
-                _ if is_pure(data) => {}
+                _ if leaves_memory(data) => {}
                 _ => state.clear(),
             }
         }
@@ -247,15 +240,11 @@ impl Memory<'_> {
         }
         let number = self.places.len() as u32;
         let origin = self.origins.origin(self.function, address);
-        let typed = self.function.language == Language::C
-            && !untyped
-            && !matches!(origin, Origin::Slot(_) | Origin::Private(_))
-            && !matches!(ty, Type::I8 | Type::Bool);
         self.numbers.insert(place.clone(), number);
         self.places.push(About {
             place,
+            accessed_as: accessed_as(self.function, &origin, ty, untyped),
             origin,
-            accessed_as: typed.then_some(ty),
         });
         number
     }
@@ -278,4 +267,19 @@ impl Memory<'_> {
         );
         !(types || first.origin.is_apart(&other.origin))
     }
+}
+
+/// The type that the language accesses a place by; `None` where that may be any, as in a variable or by the type of characters
+/// (C11, 6.5 §7).
+pub(crate) fn accessed_as(
+    function: &Function,
+    origin: &Origin,
+    ty: Type,
+    untyped: bool,
+) -> Option<Type> {
+    let typed = function.language == Language::C
+        && !untyped
+        && !matches!(origin, Origin::Slot(_) | Origin::Private(_))
+        && !matches!(ty, Type::I8 | Type::Bool);
+    typed.then_some(ty)
 }

@@ -25,6 +25,7 @@ mod truth;
 
 pub(crate) use counter::widen;
 pub(crate) use invariant::hoist;
+pub(crate) use memory::accessed_as;
 pub(crate) use numbering::number;
 pub(crate) use truth::compare;
 
@@ -71,6 +72,21 @@ pub(crate) fn is_pure(data: &InstData) -> bool {
                 | Op::PtrAdd
                 | Op::SymbolAddress(_)
         )
+}
+
+/// Operations that leave memory as it is, besides loads.
+pub(crate) fn leaves_memory(data: &InstData) -> bool {
+    let reads_nothing = matches!(
+        data.op,
+        Op::Const(_)
+            | Op::Undef
+            | Op::Special(_)
+            | Op::StageInput(_)
+            | Op::Parameter(_)
+            | Op::Alloca { .. }
+            | Op::CallUnknown { pure: true, .. }
+    );
+    reads_nothing || is_pure(data)
 }
 
 /// Replaces operands everywhere.

@@ -43,18 +43,13 @@ use std::collections::BTreeMap;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sunk {
     pub loc: Loc,
-    /// The instructions that went with it, itself among them.
-    pub operations: usize,
-    /// Copies, and those of them that execute under a flag.
-    pub copies: usize,
+    /// Copies that execute under a flag.
     pub flagged: usize,
     /// Executions in the profiled runs.
     pub before: u64,
     pub executed: u64,
     /// Executions of copies whose flag was false.
     pub suppressed: u64,
-    /// Each way was recorded as a whole, so that the flags' counts are exact, too.
-    pub whole: bool,
     /// Estimated cycles of the profiled runs that are saved.
     pub cycles: f64,
     /// The blocks of the copies.
@@ -65,7 +60,7 @@ pub struct Sunk {
 type Group = Vec<Inst>;
 
 /// The state that candidates share until one of them moves.
-struct Now {
+struct Analyses {
     flow: ControlFlow,
     forest: LoopForest,
     live: Liveness<Value>,
@@ -76,8 +71,8 @@ struct Now {
     ends: FxHashMap<Value, u32>,
 }
 
-impl Now {
-    fn new(function: &Function) -> Now {
+impl Analyses {
+    fn new(function: &Function) -> Analyses {
         let flow = ControlFlow::new(function);
         let mut readers: FxHashMap<Value, Vec<Inst>> = FxHashMap::default();
         let mut ends: FxHashMap<Value, u32> = FxHashMap::default();
@@ -92,7 +87,7 @@ impl Now {
                 *ends.entry(value).or_default() += 1;
             }
         }
-        Now {
+        Analyses {
             forest: LoopForest::new(&flow),
             live: liveness(function, &flow),
             passed: passed(function),
@@ -111,21 +106,21 @@ pub(super) fn sink(
     processor: &Processor<'_>,
     terms: Terms<'_>,
 ) -> Vec<Sunk> {
-    let all = work.cycles(processor);
+    let total = work.cycles(processor);
     let mut out = Vec::new();
-    let mut now = Now::new(&work.function);
+    let mut now = Analyses::new(&work.function);
     let order: Vec<Block> = now.flow.order.iter().rev().copied().collect();
     for block in order {
         for inst in work.function.blocks[block].insts.clone().into_iter().rev() {
             if unread.get(inst).is_none_or(|it| it.most == 0) {
                 continue;
             }
-            let Some(moved) = attempt(work, &now, (block, inst), processor, terms, all) else {
+            let Some(moved) = attempt(work, &now, (block, inst), processor, terms, total) else {
                 continue;
             };
             *work = moved.0;
             out.push(moved.1);
-            now = Now::new(&work.function);
+            now = Analyses::new(&work.function);
         }
     }
     out
@@ -142,7 +137,7 @@ fn is_movable(function: &Function, inst: Inst) -> bool {
 }
 
 /// The result of an instruction, with everything in front of it in its block that nothing else needs.
-fn group(function: &Function, now: &Now, block: Block, root: Inst) -> Group {
+fn group(function: &Function, now: &Analyses, block: Block, root: Inst) -> Group {
     let clobbers = &now.clobbers;
     let insts = &function.blocks[block].insts;
     let at = insts.iter().position(|&inst| inst == root).unwrap_or(0);
@@ -196,20 +191,20 @@ struct Copy {
 /// The better of both: with the loads that only it needs, and without them, since a store may keep them where they are.
 fn attempt(
     work: &Work,
-    now: &Now,
+    now: &Analyses,
     place: (Block, Inst),
     processor: &Processor<'_>,
     terms: Terms<'_>,
-    all: f64,
+    total: f64,
 ) -> Option<(Work, Sunk)> {
     let function = &work.function;
     let (home, root) = place;
     let group = group(function, now, home, root);
     let is_load = |&inst: &Inst| matches!(function.insts[inst].op, Op::Load(_));
-    let mut best = moved(work, now, place, &group, processor, terms, all);
+    let mut best = moved(work, now, place, &group, processor, terms, total);
     if group.iter().any(is_load) && !is_load(&root) {
         let left = without_loads(function, now, &group);
-        let other = moved(work, now, place, &left, processor, terms, all);
+        let other = moved(work, now, place, &left, processor, terms, total);
         let gain = |made: &Option<(Work, Sunk)>| made.as_ref().map(|it| it.1.cycles);
         if gain(&other) > gain(&best) {
             best = other;
@@ -219,7 +214,7 @@ fn attempt(
 }
 
 /// A group without its loads, and without what these need.
-fn without_loads(function: &Function, now: &Now, group: &Group) -> Group {
+fn without_loads(function: &Function, now: &Analyses, group: &Group) -> Group {
     let mut own: FxHashSet<Inst> = FxHashSet::default();
     let mut out = Vec::new();
     for (at, &inst) in group.iter().enumerate().rev() {
@@ -239,12 +234,12 @@ fn without_loads(function: &Function, now: &Now, group: &Group) -> Group {
 
 fn moved(
     work: &Work,
-    now: &Now,
+    now: &Analyses,
     (home, root): (Block, Inst),
     group: &Group,
     processor: &Processor<'_>,
     terms: Terms<'_>,
-    all: f64,
+    total: f64,
 ) -> Option<(Work, Sunk)> {
     let function = &work.function;
     let data = &function.insts[root];
@@ -324,18 +319,15 @@ fn moved(
             true => walked.net(prices) - walked.before as f64 * (prices.statement - issue),
             false => work.saved(&after, processor),
         };
-        if cycles < all * terms.least || best.as_ref().is_some_and(|it| it.1.cycles >= cycles) {
+        if cycles < total * terms.least || best.as_ref().is_some_and(|it| it.1.cycles >= cycles) {
             continue;
         }
         let sunk = Sunk {
             loc: data.loc,
-            operations: group.len(),
-            copies: placed.len(),
             flagged: copies.iter().filter(|it| it.guarded).count(),
             before: walked.before,
             executed: walked.executed,
             suppressed: walked.suppressed,
-            whole: ways.whole,
             cycles,
             blocks: placed,
         };
@@ -347,7 +339,7 @@ fn moved(
 /// The effects of the nodes on the variable and on the operands of what is moved.
 fn kinds(
     work: &Work,
-    now: &Now,
+    now: &Analyses,
     region: &Region,
     group: &[Inst],
     web: &FxHashSet<Value>,
@@ -403,7 +395,7 @@ fn kinds(
 }
 
 /// The copies of a choice with their places. `None`: one of them has none.
-fn copies(now: &Now, region: &Region, sinking: &Sinking) -> Option<Vec<Copy>> {
+fn copies(now: &Analyses, region: &Region, sinking: &Sinking) -> Option<Vec<Copy>> {
     let nodes = region.blocks.len();
     let heads = (0..nodes)
         .filter(|&node| region.is_plain(node) && region.successors[node].len() > 1)
@@ -554,39 +546,12 @@ fn apply(
     let mut flags = Repair::new(&flow, &flag, Type::Bool);
     let function = &mut work.function;
     for block in function.layout.clone() {
-        let mut reads = |function: &mut Function, it: Value| match web.contains(&it) {
-            true => values.read(function, block),
-            false => it,
-        };
-        for inst in function.blocks[block].insts.clone() {
-            for at in 0..function.insts[inst].args.len() {
-                let arg = function.insts[inst].args[at];
-                function.insts[inst].args[at] = reads(function, arg);
-            }
-            if let Some(guard) = function.insts[inst].guard {
-                let value = reads(function, guard.value);
-                function.insts[inst].guard = Some(ir::Guard { value, ..guard });
-            }
-        }
-        let count = function.blocks[block].terminator.reads().len();
-        for at in 0..count {
-            let read = function.blocks[block].terminator.reads()[at];
-            let value = reads(function, read);
-            function.blocks[block].terminator.reads_mut()[at] = value;
-        }
-        let args = match &function.blocks[block].terminator {
-            Terminator::Jump(edge) => edge.args.len(),
-            _ => 0,
-        };
-        for at in 0..args {
-            let Terminator::Jump(edge) = &function.blocks[block].terminator else {
-                break;
-            };
-            let arg = edge.args[at];
-            let value = reads(function, arg);
-            if let Terminator::Jump(edge) = &mut function.blocks[block].terminator {
-                edge.args[at] = value;
-            }
+        // In a block, all of the variable's names are one value.
+        if names(function, block).any(|value| web.contains(&value)) {
+            let value = values.read(function, block);
+            edit::replace(function, &mut std::iter::once(block), &|it| {
+                if web.contains(&it) { value } else { it }
+            });
         }
         if guarded.contains(&block) {
             let value = flags.read(function, block);
@@ -597,6 +562,14 @@ fn apply(
     }
     carry(function, &flow, &past);
     placed
+}
+
+/// The values that a block reads.
+fn names(function: &Function, block: Block) -> impl Iterator<Item = Value> + '_ {
+    let data = &function.blocks[block];
+    let insts = data.insts.iter();
+    let operands = insts.flat_map(|&inst| function.insts[inst].operands());
+    operands.chain(data.terminator.operands())
 }
 
 /// Takes operands past the meeting of ways that copies were moved past: behind it, they are those of the way that comes from the

@@ -32,9 +32,6 @@ use smallvec::SmallVec;
 pub struct Speculated {
     /// The first evaluation that is gone.
     pub loc: Loc,
-    /// Evaluations that are gone and that were added, in the text.
-    pub deleted: usize,
-    pub inserted: usize,
     /// Evaluations in the profiled runs.
     pub before: u64,
     pub after: u64,
@@ -163,15 +160,13 @@ fn attempt(
     let problem = problem(work, &flow, expression, &homes);
     let placed = place_fewest(&problem).ok()?;
     let mut after = work.clone();
-    let (blocks, deleted, inserted) = apply(&mut after, &flow, expression, &problem, &placed);
+    let blocks = apply(&mut after, &flow, expression, &problem, &placed);
     let cycles = work.saved(&after, processor);
     if cycles < least || blocks.iter().any(|block| fixed.contains(block)) {
         return None;
     }
     let done = Speculated {
         loc: function.insts[inst].loc,
-        deleted,
-        inserted,
         before: placed.before,
         after: placed.after,
         cycles,
@@ -237,14 +232,14 @@ fn problem(work: &Work, flow: &ControlFlow, expression: &Expression, homes: &[Bl
     out
 }
 
-/// Returns the blocks that evaluate the expression now, and how many evaluations are gone and added.
+/// Returns the blocks that evaluate the expression now.
 fn apply(
     work: &mut Work,
     flow: &ControlFlow,
     expression: &Expression,
     problem: &Problem,
     placed: &Placed,
-) -> (Vec<Block>, usize, usize) {
+) -> Vec<Block> {
     let function = &mut work.function;
     let mut variable = Variable::default();
     let mut blocks = Vec::new();
@@ -262,9 +257,7 @@ fn apply(
         .places
         .first()
         .map_or(Loc::NONE, |&(_, inst)| function.insts[inst].loc);
-    let spots = placed.spots(problem);
-    let inserted = spots.len();
-    for spot in spots {
+    for spot in placed.spots(problem) {
         let (block, at_end) = match spot {
             Spot::Entry => (function.entry(), false),
             Spot::Start(block) => (Block::new(block), false),
@@ -291,7 +284,7 @@ fn apply(
     let all = function.layout.clone();
     let named = |value: Value| names.get(&value).copied().unwrap_or(value);
     edit::replace(function, &mut all.into_iter(), &named);
-    (blocks, gone.len(), inserted)
+    blocks
 }
 
 /// An evaluation of the expression, with constants of its own.
