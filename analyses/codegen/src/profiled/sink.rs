@@ -56,6 +56,15 @@ pub struct Sunk {
     pub blocks: Vec<Block>,
 }
 
+/// A value that may be moved.
+#[derive(Clone, Copy)]
+struct Place {
+    home: Block,
+    root: Inst,
+    /// The executions of which something reads the result, at least.
+    read: u64,
+}
+
 /// Instructions that move with a result, in their order.
 type Group = Vec<Inst>;
 
@@ -112,10 +121,15 @@ pub(super) fn sink(
     let order: Vec<Block> = now.flow.order.iter().rev().copied().collect();
     for block in order {
         for inst in work.function.blocks[block].insts.clone().into_iter().rev() {
-            if unread.get(inst).is_none_or(|it| it.most == 0) {
+            let Some(unread) = unread.get(inst).filter(|it| it.most > 0) else {
                 continue;
-            }
-            let Some(moved) = attempt(work, &now, (block, inst), processor, terms, total) else {
+            };
+            let place = Place {
+                home: block,
+                root: inst,
+                read: unread.executions.saturating_sub(unread.most),
+            };
+            let Some(moved) = attempt(work, &now, place, processor, terms, total) else {
                 continue;
             };
             *work = moved.0;
@@ -192,13 +206,13 @@ struct Copy {
 fn attempt(
     work: &Work,
     now: &Analyses,
-    place: (Block, Inst),
+    place: Place,
     processor: &Processor<'_>,
     terms: Terms<'_>,
     total: f64,
 ) -> Option<(Work, Sunk)> {
     let function = &work.function;
-    let (home, root) = place;
+    let Place { home, root, .. } = place;
     let group = group(function, now, home, root);
     let is_load = |&inst: &Inst| matches!(function.insts[inst].op, Op::Load(_));
     let mut best = moved(work, now, place, &group, processor, terms, total);
@@ -235,13 +249,14 @@ fn without_loads(function: &Function, now: &Analyses, group: &Group) -> Group {
 fn moved(
     work: &Work,
     now: &Analyses,
-    (home, root): (Block, Inst),
+    place: Place,
     group: &Group,
     processor: &Processor<'_>,
     terms: Terms<'_>,
     total: f64,
 ) -> Option<(Work, Sunk)> {
     let function = &work.function;
+    let Place { home, root, read } = place;
     let data = &function.insts[root];
     let [value] = data.results[..] else {
         return None;
@@ -296,7 +311,9 @@ fn moved(
     let sets = PathSets::new(&problem);
     let none = FixedBitSet::with_capacity(region.blocks.len());
     let plain = Sinking::new(&problem, &sets, &none);
-    let flagged = (terms.flags && ways.whole).then(|| choose(&problem, &sets, prices).sinking);
+    // Where nothing is computed in vain without a flag, none gains more.
+    let wanted = terms.flags && ways.whole && walk(&problem, &plain).executed > read;
+    let flagged = wanted.then(|| choose(&problem, &sets, prices).sinking);
     let mut best: Option<(Work, Sunk)> = None;
     for sinking in std::iter::once(plain).chain(flagged) {
         let walked = walk(&problem, &sinking);
