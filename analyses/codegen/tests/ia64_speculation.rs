@@ -7,7 +7,7 @@ use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
-use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
+use lockstep_codegen::target::ia64::pipeline::{self, LoopReport, Method};
 use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Timing, run};
 use syntax::c_family::{Dialect, parse_text};
 
@@ -266,5 +266,37 @@ done:
             let outcome = executed(&text, &arguments, &memory, deferred);
             assert_eq!(outcome.result, Some(expected), "{left}\n{text}");
         }
+    }
+}
+
+/// The store stands behind an exit whose compare reads a register that is written again in front of the store: the predicate
+/// of the store is that of the value compared.
+#[test]
+fn a_value_that_is_replaced_behind_its_exit() {
+    let source = "long f(long n, long m, long k, long j, long *a, long *p, short *b) {
+    for (long i = 0; i < n; ++i) {
+        if (b[m] == k) return 1;
+        if (p[i] <= j || a[64 - i] < ~(long)b[m]) return 2;
+        a[0] = m == n - i ? a[64 - i] : m;
+    }
+    return a[0];
+}";
+    let mut memory = Memory::new();
+    let sevens: Vec<u8> = [7u64; 80].iter().flat_map(|it| it.to_le_bytes()).collect();
+    let a = memory.place(&sevens).expect("room");
+    let p = memory.place(&sevens).expect("room");
+    let b = memory.place(&[0; 64]).expect("room") + 32;
+    let (n, m) = (9u64, -3i64 as u64);
+    let arguments = [n, m, 1, 0, a, p, b].map(Arg::Integer);
+    for method in Method::EXITS {
+        let how = pipeline::Options {
+            method: Some(method),
+            unroll: Some(1),
+            always: true,
+            ..pipeline::Options::default()
+        };
+        let (text, _) = emitted(source, how);
+        let outcome = executed(&text, &arguments, &memory, None);
+        assert_eq!(outcome.result, Some(m), "{method:?}\n{text}");
     }
 }

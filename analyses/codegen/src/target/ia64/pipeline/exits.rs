@@ -109,13 +109,13 @@ pub(super) fn plan(function: &mut Function, given: &Loop, method: Method) -> Res
     let mut next = 0;
     for item in &given.items {
         while next < item.passed {
-            planner.exit(next)?;
+            planner.pass(next)?;
             next += 1;
         }
         planner.item(item);
     }
     while next < given.exits.len() {
-        planner.exit(next)?;
+        planner.pass(next)?;
         next += 1;
     }
     planner.statics.sort_unstable();
@@ -357,6 +357,15 @@ impl Planner<'_> {
         }
         self.passed.insert(passed, behind);
         behind
+    }
+
+    /// Makes the exit, and the predicate behind it while the operands of its compare still have their values.
+    fn pass(&mut self, exit: usize) -> Result<(), Reason> {
+        self.exit(exit)?;
+        if self.method != Method::Counted {
+            self.reached(exit + 1);
+        }
+        Ok(())
     }
 
     fn exit(&mut self, exit: usize) -> Result<(), Reason> {
