@@ -83,9 +83,11 @@ fn tell(
     };
     for done in &profiled.speculated {
         let (at, before, after) = (at(done.loc), times(done.before), times(done.after));
-        eprintln!(
-            "{path}{at}: an expression of `{name}` is evaluated ahead: {after} in the profiled runs instead of {before}"
-        );
+        let what = match done.is_load {
+            true => format!("a load of `{name}` is done"),
+            false => format!("an expression of `{name}` is evaluated"),
+        };
+        eprintln!("{path}{at}: {what} ahead: {after} in the profiled runs instead of {before}");
     }
     for done in &profiled.sunk {
         let (at, before, after) = (at(done.loc), times(done.before), times(done.executed));

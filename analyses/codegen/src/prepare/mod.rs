@@ -26,7 +26,6 @@ mod truth;
 pub(crate) use counter::widen;
 pub(crate) use invariant::hoist;
 pub(crate) use memory::accessed_as;
-pub(crate) use numbering::number;
 pub(crate) use truth::compare;
 
 use ir::cfg::ControlFlow;
@@ -43,6 +42,13 @@ pub(crate) fn prepare(function: &mut Function, wraps: bool) {
     }
     branch::settle(function);
     thread::thread(function);
+    merge(function, wraps);
+    invariant::hoist(function);
+    address::reduce(function, wraps);
+}
+
+/// Does equal computations and loads once; `wraps` as for `prepare`.
+pub(crate) fn merge(function: &mut Function, wraps: bool) {
     numbering::number(function);
     // A load that is known makes addresses equal that were loaded.
     for _ in 0..CHAINS {
@@ -51,8 +57,6 @@ pub(crate) fn prepare(function: &mut Function, wraps: bool) {
         }
         numbering::number(function);
     }
-    invariant::hoist(function);
-    address::reduce(function, wraps);
 }
 
 /// Operations that compute, and nothing else.

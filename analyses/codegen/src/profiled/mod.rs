@@ -96,9 +96,9 @@ pub fn transform(
     })
 }
 
-/// Uses one of equal operations where it is seen, and removes operations of which nothing reads the result.
+/// Uses one of equal operations and loads where it is seen, and removes operations of which nothing reads the result.
 fn number(function: &mut Function) {
-    crate::prepare::number(function);
+    crate::prepare::merge(function, true);
     let dead = dead(function);
     for block in function.layout.clone() {
         let insts = &mut function.blocks[block].insts;

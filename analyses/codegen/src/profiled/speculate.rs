@@ -7,13 +7,15 @@
 //!
 //! An expression is an operation on values of the SSA form, so that it changes only where one of them is
 //! defined anew: in the blocks of its operands. Those are few, and what is evaluated in front of them is of no use
-//! behind them. `facts::speculative` finds the edges; the operations of the IR are total, so that nothing fails where it did not.
-//! Loads stay.
+//! behind them. A load changes where something may write what it reads, too. `facts::speculative` finds the edges. Operations
+//! of the IR are total; a load is evaluated only where all ways onwards would have evaluated it, so that nothing fails where it did
+//! not.
 //!
 //! Operations that become equal by it are found in the next round.
 //!
 //! Source: Gupta, Berson, Fang, *Path Profile Guided Partial Dead Code Elimination Using Predication*, PACT 1997, Figure 11.
 
+use super::memory::Clobbers;
 use super::price::Processor;
 use super::repair::{Repair, Variable};
 use super::ways::Work;
@@ -32,6 +34,7 @@ use smallvec::SmallVec;
 pub struct Speculated {
     /// The first evaluation that is gone.
     pub loc: Loc,
+    pub is_load: bool,
     /// Evaluations in the profiled runs.
     pub before: u64,
     pub after: u64,
@@ -50,7 +53,24 @@ struct Expression {
     op: Op,
     args: SmallVec<[Value; 4]>,
     ty: Type,
+    /// In the order of the text.
     places: Vec<(Block, Inst)>,
+}
+
+impl Expression {
+    fn is_load(&self) -> bool {
+        matches!(self.op, Op::Load(_))
+    }
+}
+
+/// The evaluations of an expression in a block, with what changes it there.
+#[derive(Clone, PartialEq, Debug, Default)]
+struct Within {
+    /// Those that see the operands and memory with which the block begins.
+    exposed: Vec<Inst>,
+    kills: bool,
+    /// Those that see what it ends with, behind a change.
+    available: Vec<Inst>,
 }
 
 /// Evaluates all expressions elsewhere of which that pays.
@@ -107,7 +127,9 @@ fn expressions(function: &Function) -> Vec<Expression> {
             let data = &function.insts[inst];
             let [result] = data.results[..] else { continue };
             let ty = function.ty(result);
-            let wanted = is_pure(data) && ty != Type::Bool && !data.args.is_empty();
+            let load =
+                matches!(data.op, Op::Load(access) if !access.volatile) && data.guard.is_none();
+            let wanted = (is_pure(data) || load) && ty != Type::Bool && !data.args.is_empty();
             if !wanted {
                 continue;
             }
@@ -157,16 +179,18 @@ fn attempt(
         return None;
     }
     let flow = ControlFlow::new(function);
-    let problem = problem(work, &flow, expression, &homes);
+    let within = within(function, expression, &homes);
+    let problem = problem(work, &flow, expression, &within);
     let placed = place_fewest(&problem).ok()?;
     let mut after = work.clone();
-    let blocks = apply(&mut after, &flow, expression, &problem, &placed);
+    let blocks = apply(&mut after, &flow, expression, &within, &problem, &placed);
     let cycles = work.saved(&after, processor);
     if cycles < least || blocks.iter().any(|block| fixed.contains(block)) {
         return None;
     }
     let done = Speculated {
         loc: function.insts[inst].loc,
+        is_load: expression.is_load(),
         before: placed.before,
         after: placed.after,
         cycles,
@@ -188,8 +212,53 @@ fn homes(function: &Function, expression: &Expression) -> Vec<Block> {
     out
 }
 
+/// The blocks that evaluate or change the expression.
+fn within(
+    function: &Function,
+    expression: &Expression,
+    homes: &[Block],
+) -> FxHashMap<Block, Within> {
+    let mut out: FxHashMap<Block, Within> = FxHashMap::default();
+    for &home in homes {
+        out.entry(home).or_default().kills = true;
+    }
+    let clobbers = expression.is_load().then(|| Clobbers::new(function));
+    let (_, load) = expression.places[0];
+    let changes = |inst: Inst| {
+        let clobbers = clobbers.as_ref();
+        clobbers.is_some_and(|clobbers| clobbers.changes(function, inst, load))
+    };
+    let mut places = expression.places.iter().peekable();
+    for &block in &function.layout {
+        if clobbers.is_none() && places.peek().is_none_or(|place| place.0 != block) {
+            continue;
+        }
+        let mut own = out.remove(&block).unwrap_or_default();
+        for &inst in &function.blocks[block].insts {
+            if places.next_if(|place| place.1 == inst).is_some() {
+                match own.kills {
+                    true => own.available.push(inst),
+                    false => own.exposed.push(inst),
+                }
+            } else if changes(inst) {
+                own.kills = true;
+                own.available.clear();
+            }
+        }
+        if own != Within::default() {
+            out.insert(block, own);
+        }
+    }
+    out
+}
+
 /// The flow graph with its counts as one expression sees it; nodes by the number of their block.
-fn problem(work: &Work, flow: &ControlFlow, expression: &Expression, homes: &[Block]) -> Problem {
+fn problem(
+    work: &Work,
+    flow: &ControlFlow,
+    expression: &Expression,
+    within: &FxHashMap<Block, Within>,
+) -> Problem {
     let blocks = flow.successors.len();
     let mut out = Problem {
         entry: flow.order[0].index(),
@@ -205,7 +274,7 @@ fn problem(work: &Work, flow: &ControlFlow, expression: &Expression, homes: &[Bl
             .map(|all| vec![0; all.len()])
             .collect(),
         blocks: vec![Local::default(); blocks],
-        may_fault: false,
+        may_fault: expression.is_load(),
     };
     for way in &work.ways {
         if !way.resumes {
@@ -219,15 +288,12 @@ fn problem(work: &Work, flow: &ControlFlow, expression: &Expression, homes: &[Bl
             }
         }
     }
-    for &home in homes {
-        out.blocks[home.index()].kills = true;
-    }
-    for &(block, _) in &expression.places {
-        let local = &mut out.blocks[block.index()];
-        match local.kills {
-            true => local.defines = true,
-            false => local.uses = true,
-        }
+    for (block, own) in within {
+        out.blocks[block.index()] = Local {
+            uses: !own.exposed.is_empty(),
+            kills: own.kills,
+            defines: !own.available.is_empty(),
+        };
     }
     out
 }
@@ -237,6 +303,7 @@ fn apply(
     work: &mut Work,
     flow: &ControlFlow,
     expression: &Expression,
+    within: &FxHashMap<Block, Within>,
     problem: &Problem,
     placed: &Placed,
 ) -> Vec<Block> {
@@ -244,13 +311,22 @@ fn apply(
     let mut variable = Variable::default();
     let mut blocks = Vec::new();
     let mut gone = Vec::new();
-    for &(block, inst) in &expression.places {
-        match placed.deleted.binary_search(&block.index()) {
-            Ok(_) => gone.push((block, inst)),
-            Err(_) => {
-                variable.ends.insert(block, function.insts[inst].results[0]);
-                blocks.push(block);
-            }
+    for &block in &function.layout {
+        let Some(own) = within.get(&block) else {
+            continue;
+        };
+        let stays = placed.deleted.binary_search(&block.index()).is_err();
+        if !stays {
+            gone.extend(own.exposed.iter().map(|&inst| (block, inst)));
+        } else if !own.exposed.is_empty() {
+            blocks.push(block);
+        }
+        if !own.available.is_empty() {
+            blocks.push(block);
+        }
+        let exposed = own.exposed.iter().filter(|_| stays && !own.kills);
+        if let Some(&inst) = exposed.chain(&own.available).last() {
+            variable.ends.insert(block, function.insts[inst].results[0]);
         }
     }
     let loc = expression

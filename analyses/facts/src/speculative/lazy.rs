@@ -22,15 +22,7 @@ pub fn lazy(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
         }
     }
     let computes = |block: usize| local[block].defines || local[block].uses && !local[block].kills;
-    // Evaluated on every way from here: the greatest solution.
-    let mut wanted = vec![true; count];
-    let wanted_behind = |wanted: &[bool], block: usize| {
-        let targets = &problem.successors[block];
-        !targets.is_empty() && targets.iter().all(|&to| wanted[to])
-    };
-    fixed(&mut wanted, |wanted, block| {
-        local[block].uses || wanted_behind(wanted, block) && !local[block].kills
-    });
+    let wanted = problem.wanted();
     // There at the end of a block.
     let mut there = vec![true; count];
     fixed(&mut there, |there, block| {
@@ -38,7 +30,7 @@ pub fn lazy(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
         computes(block) || comes && !local[block].kills
     });
     let earliest = |from: usize, to: usize| {
-        let blocked = local[from].kills || !wanted_behind(&wanted, from);
+        let blocked = local[from].kills || !problem.wanted_behind(&wanted, from);
         wanted[to] && !there[from] && blocked
     };
     // The evaluation can be postponed to the start of a block on all ways. The way into the function is one
@@ -68,7 +60,7 @@ pub fn lazy(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
 }
 
 /// The greatest solution of an equation of each block.
-fn fixed(values: &mut [bool], value: impl Fn(&[bool], usize) -> bool) {
+pub(super) fn fixed(values: &mut [bool], value: impl Fn(&[bool], usize) -> bool) {
     loop {
         let mut changed = false;
         for block in 0..values.len() {

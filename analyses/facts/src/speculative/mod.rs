@@ -51,15 +51,14 @@ pub struct Problem {
     /// The number of times that each edge of a block was taken.
     pub taken: Vec<Vec<u64>>,
     pub blocks: Vec<Local>,
-    /// An evaluation may end the program: a load, a division.
+    /// An evaluation may end the program, as a load or a division may: it is only inserted where every way onwards evaluates
+    /// the expression before an operand changes.
     pub may_fault: bool,
 }
 
 /// The reason why nothing is placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SpeculationRefusal {
-    #[error("the expression may fault, and would be evaluated where it was not before")]
-    MayFault,
     #[error(
         "block {block} is executed {come} times and left {leave} times: these are not counts of whole runs"
     )]
@@ -152,6 +151,21 @@ impl Problem {
         Ok(())
     }
 
+    /// Returns for each block whether every way from its start evaluates the expression before an operand changes.
+    fn wanted(&self) -> Vec<bool> {
+        let mut wanted = vec![true; self.successors.len()];
+        lazy::fixed(&mut wanted, |wanted, block| {
+            let local = self.blocks[block];
+            local.uses || self.wanted_behind(wanted, block) && !local.kills
+        });
+        wanted
+    }
+
+    fn wanted_behind(&self, wanted: &[bool], block: usize) -> bool {
+        let targets = &self.successors[block];
+        !targets.is_empty() && targets.iter().all(|&to| wanted[to])
+    }
+
     /// The evaluations that remain with these edges evaluating and these uses gone.
     fn placed(&self, inserted: Vec<(usize, usize)>, at_entry: bool, deleted: Vec<usize>) -> Placed {
         let executions = self.executions();
@@ -215,7 +229,7 @@ impl Placed {
 /// The placement of fewest evaluations; of several, the one nearest to the uses.
 ///
 /// # Errors
-/// The expression may fault, the counts are no whole runs of the graph, or nothing is gained.
+/// The counts are no whole runs of the graph, or nothing is gained.
 pub fn place(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
     placed(problem, &|count| count)
 }
@@ -233,12 +247,18 @@ pub fn place_fewest(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
     })
 }
 
+/// A weight beyond those of all evaluations.
+const NEVER: u64 = u64::MAX / 2;
+
 /// The least cut, where a place with a count weighs so much.
 fn placed(problem: &Problem, weight: &dyn Fn(u64) -> u64) -> Result<Placed, SpeculationRefusal> {
     problem.check()?;
-    if problem.may_fault {
-        return Err(SpeculationRefusal::MayFault);
-    }
+    let wanted = problem.may_fault.then(|| problem.wanted());
+    // Where an evaluation might fault in vain there is none, at any price.
+    let weight = |to: usize, count: u64| match &wanted {
+        Some(wanted) if !wanted[to] => NEVER,
+        _ => weight(count).min(NEVER),
+    };
     let blocks = problem.successors.len();
     // Each block's start is a node, and so is its end: the same one if the value goes through the block
     // unchanged, otherwise the source or the sink.
@@ -252,17 +272,21 @@ fn placed(problem: &Problem, weight: &dyn Fn(u64) -> u64) -> Result<Placed, Spec
         }
     };
     let mut network = Network::new(blocks + 2);
-    network.add(source, problem.entry, weight(problem.entries));
+    network.add(
+        source,
+        problem.entry,
+        weight(problem.entry, problem.entries),
+    );
     for (block, targets) in problem.successors.iter().enumerate() {
         for (&to, &count) in targets.iter().zip(&problem.taken[block]) {
             if end(block) != sink {
-                network.add(end(block), to, weight(count));
+                network.add(end(block), to, weight(to, count));
             }
         }
     }
     for (block, count) in problem.executions().into_iter().enumerate() {
         if problem.blocks[block].uses {
-            network.add(block, sink, weight(count));
+            network.add(block, sink, weight(block, count));
         }
     }
     // Where the value is there.
