@@ -151,6 +151,7 @@ fn main() {
         let fixed = pipelined(&module, epic, &options);
         let terms = Terms {
             flags: true,
+            ahead: true,
             least: LEAST,
             altogether: ALTOGETHER,
             pipelined: &fixed,

@@ -38,6 +38,8 @@ struct Count {
     speculated: u64,
     evaluated_before: u64,
     evaluated_after: u64,
+    loads: u64,
+    ahead: u64,
 }
 
 fn random_functions(language: Language) -> Count {
@@ -58,6 +60,7 @@ fn random_functions(language: Language) -> Count {
         let function = &module.functions[0];
         let terms = Terms {
             flags: true,
+            ahead: language == Language::C,
             least: f64::NEG_INFINITY,
             altogether: f64::NEG_INFINITY,
             pipelined: &[],
@@ -97,6 +100,8 @@ fn random_functions(language: Language) -> Count {
         }
         for speculated in &after.speculated {
             count.speculated += 1;
+            count.loads += u64::from(speculated.is_load);
+            count.ahead += u64::from(speculated.is_speculative);
             count.evaluated_before += speculated.before;
             count.evaluated_after += speculated.after;
         }

@@ -479,6 +479,18 @@ pub struct MemoryAccess {
     /// In C: bytes of an object whatever types its members have (unions, bit-fields), so that types tell it apart from
     /// no other access.
     pub untyped: bool,
+    /// Of loads alone.
+    pub speculation: Option<Speculation>,
+}
+
+/// The part of a load in a speculative one. Code generation makes them for machines whose registers keep the mark of a
+/// load that failed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Speculation {
+    /// It does not fault: where it fails its result is marked, and may not be used but by a check.
+    Ahead,
+    /// A check of such a result, the second operand: it loads where that is marked. What it yields is what memory holds.
+    Check,
 }
 
 impl MemoryAccess {
@@ -489,6 +501,7 @@ impl MemoryAccess {
             read_only: matches!(space, Space::Constant),
             checked: false,
             untyped: false,
+            speculation: None,
         }
     }
 }

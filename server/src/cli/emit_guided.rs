@@ -83,9 +83,10 @@ fn tell(
     };
     for done in &profiled.speculated {
         let (at, before, after) = (at(done.loc), times(done.before), times(done.after));
-        let what = match done.is_load {
-            true => format!("a load of `{name}` is done"),
-            false => format!("an expression of `{name}` is evaluated"),
+        let what = match (done.is_load, done.is_speculative) {
+            (false, _) => format!("an expression of `{name}` is evaluated"),
+            (true, false) => format!("a load of `{name}` is done"),
+            (true, true) => format!("a load of `{name}` is done speculatively (`ld.s`)"),
         };
         eprintln!("{path}{at}: {what} ahead: {after} in the profiled runs instead of {before}");
     }
@@ -133,7 +134,8 @@ pub(super) fn row(
     };
     let ahead = profiled.speculated.iter().map(|done| {
         json!({
-            "kind": "evaluated_ahead",
+            "kind": if done.is_load { "loaded_ahead" } else { "evaluated_ahead" },
+            "speculative": done.is_speculative,
             "line": line(done.loc),
             "before": done.before,
             "after": done.after,

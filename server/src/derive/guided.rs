@@ -41,6 +41,7 @@ pub fn guided(
     let pipelined = pipelined(module, epic, options);
     let terms = Terms {
         flags: options.convert,
+        ahead: true,
         least: LEAST,
         altogether: ALTOGETHER,
         pipelined: &pipelined,

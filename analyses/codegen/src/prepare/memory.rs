@@ -189,7 +189,9 @@ impl Memory<'_> {
         for &inst in &function.blocks[block].insts {
             let data = &function.insts[inst];
             match data.op {
-                Op::Load(access) if !(access.volatile || access.checked) => {
+                Op::Load(access)
+                    if !(access.volatile || access.checked || access.speculation.is_some()) =>
+                {
                     let mut offset = 0;
                     for &result in &data.results {
                         let ty = function.ty(result);

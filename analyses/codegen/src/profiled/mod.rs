@@ -28,6 +28,8 @@ use ways::Work;
 pub struct Terms<'a> {
     /// Copies may execute under a flag.
     pub flags: bool,
+    /// Loads may be speculative: registers keep the mark of one that failed, until a check.
+    pub ahead: bool,
     /// The share of the function's cycles that a change must save.
     pub least: f64,
     /// The share that all of them must save together, else none is made: an estimate is no better than that.

@@ -14,7 +14,7 @@ use super::ways::Way;
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use facts::cost::work;
-use ir::{EntityVec, Function, Inst, Op, Terminator, Value};
+use ir::{EntityVec, Function, Inst, Op, Speculation, Terminator, Value};
 
 /// An operation on a processor.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -62,6 +62,12 @@ impl<'a> Processor<'a> {
         let cycles = self.table.cycles(work);
         match data.op {
             _ if cycles <= 0.0 => Cost::default(),
+            // A branch, behind which a bundle begins.
+            Op::Load(access) if access.speculation == Some(Speculation::Check) => Cost {
+                slots: 2.0,
+                span: 0.0,
+                latency: 0.0,
+            },
             Op::Load(_) => Cost {
                 slots: 1.0,
                 span: 0.0,

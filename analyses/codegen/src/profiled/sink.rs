@@ -144,7 +144,10 @@ pub(super) fn sink(
 fn is_movable(function: &Function, inst: Inst) -> bool {
     let data = &function.insts[inst];
     match &data.op {
-        Op::Load(access) => !access.volatile && data.guard.is_none() && data.results.len() == 1,
+        Op::Load(access) => {
+            let plain = !access.volatile && access.speculation.is_none();
+            plain && data.guard.is_none() && data.results.len() == 1
+        }
         Op::Const(_) => true,
         _ => crate::prepare::is_pure(data),
     }

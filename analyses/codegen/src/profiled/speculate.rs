@@ -11,6 +11,9 @@
 //! of the IR are total; a load is evaluated only where all ways onwards would have evaluated it, so that nothing fails where it did
 //! not.
 //!
+//! Where the machine marks the results of speculative loads that fail (`Terms::ahead`), loads are placed elsewhere, too, and what
+//! read them is a check, which loads anew where that happened.
+//!
 //! Operations that become equal by it are found in the next round.
 //!
 //! Source: Gupta, Berson, Fang, *Path Profile Guided Partial Dead Code Elimination Using Predication*, PACT 1997, Figure 11.
@@ -25,7 +28,7 @@ use facts::speculative::{Local, Placed, Problem, Spot, place_fewest};
 use ir::cfg::ControlFlow;
 use ir::entity::Entity;
 use ir::loops::LoopForest;
-use ir::{Block, Function, Inst, Loc, Op, Type, Value};
+use ir::{Block, Function, Inst, Loc, MemoryAccess, Op, Speculation, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -35,6 +38,8 @@ pub struct Speculated {
     /// The first evaluation that is gone.
     pub loc: Loc,
     pub is_load: bool,
+    /// Some of the evaluations are speculative loads.
+    pub is_speculative: bool,
     /// Evaluations in the profiled runs.
     pub before: u64,
     pub after: u64,
@@ -94,7 +99,16 @@ pub(super) fn speculate(
             if !expression.places.iter().all(|it| stands(it) && moves(it)) {
                 continue;
             }
-            if let Some((after, done)) = attempt(work, &expression, processor, &fixed, least) {
+            let tried =
+                |may_fault: bool| attempt(work, &expression, processor, &fixed, (least, may_fault));
+            let safe = tried(expression.is_load());
+            let ahead = (expression.is_load() && terms.ahead).then(|| tried(false));
+            let more = |at: &(Work, Speculated)| at.1.cycles;
+            let best = safe
+                .into_iter()
+                .chain(ahead.flatten())
+                .max_by(|left, right| more(left).total_cmp(&more(right)));
+            if let Some((after, done)) = best {
                 *work = after;
                 out.push(done);
                 changed = true;
@@ -127,8 +141,8 @@ fn expressions(function: &Function) -> Vec<Expression> {
             let data = &function.insts[inst];
             let [result] = data.results[..] else { continue };
             let ty = function.ty(result);
-            let load =
-                matches!(data.op, Op::Load(access) if !access.volatile) && data.guard.is_none();
+            let plain = |access: MemoryAccess| !access.volatile && access.speculation.is_none();
+            let load = matches!(data.op, Op::Load(access) if plain(access)) && data.guard.is_none();
             let wanted = (is_pure(data) || load) && ty != Type::Bool && !data.args.is_empty();
             if !wanted {
                 continue;
@@ -157,7 +171,7 @@ fn attempt(
     expression: &Expression,
     processor: &Processor<'_>,
     fixed: &FxHashSet<Block>,
-    least: f64,
+    (least, may_fault): (f64, bool),
 ) -> Option<(Work, Speculated)> {
     let function = &work.function;
     let executions = work.executions();
@@ -180,10 +194,18 @@ fn attempt(
     }
     let flow = ControlFlow::new(function);
     let within = within(function, expression, &homes);
-    let problem = problem(work, &flow, expression, &within);
+    let problem = problem(work, &flow, &within, may_fault);
     let placed = place_fewest(&problem).ok()?;
     let mut after = work.clone();
-    let blocks = apply(&mut after, &flow, expression, &within, &problem, &placed);
+    let placing = Placing {
+        flow: &flow,
+        expression,
+        within: &within,
+        problem: &problem,
+        placed: &placed,
+        wanted: problem.wanted(),
+    };
+    let blocks = placing.apply(&mut after.function);
     let cycles = work.saved(&after, processor);
     if cycles < least || blocks.iter().any(|block| fixed.contains(block)) {
         return None;
@@ -191,6 +213,7 @@ fn attempt(
     let done = Speculated {
         loc: function.insts[inst].loc,
         is_load: expression.is_load(),
+        is_speculative: placing.is_speculative(),
         before: placed.before,
         after: placed.after,
         cycles,
@@ -256,8 +279,8 @@ fn within(
 fn problem(
     work: &Work,
     flow: &ControlFlow,
-    expression: &Expression,
     within: &FxHashMap<Block, Within>,
+    may_fault: bool,
 ) -> Problem {
     let blocks = flow.successors.len();
     let mut out = Problem {
@@ -274,7 +297,7 @@ fn problem(
             .map(|all| vec![0; all.len()])
             .collect(),
         blocks: vec![Local::default(); blocks],
-        may_fault: expression.is_load(),
+        may_fault,
     };
     for way in &work.ways {
         if !way.resumes {
@@ -298,73 +321,174 @@ fn problem(
     out
 }
 
-/// Returns the blocks that evaluate the expression now.
-fn apply(
-    work: &mut Work,
-    flow: &ControlFlow,
-    expression: &Expression,
-    within: &FxHashMap<Block, Within>,
-    problem: &Problem,
-    placed: &Placed,
-) -> Vec<Block> {
-    let function = &mut work.function;
-    let mut variable = Variable::default();
-    let mut blocks = Vec::new();
-    let mut gone = Vec::new();
-    for &block in &function.layout {
-        let Some(own) = within.get(&block) else {
-            continue;
-        };
-        let stays = placed.deleted.binary_search(&block.index()).is_err();
-        if !stays {
-            gone.extend(own.exposed.iter().map(|&inst| (block, inst)));
-        } else if !own.exposed.is_empty() {
-            blocks.push(block);
-        }
-        if !own.available.is_empty() {
-            blocks.push(block);
-        }
-        let exposed = own.exposed.iter().filter(|_| stays && !own.kills);
-        if let Some(&inst) = exposed.chain(&own.available).last() {
-            variable.ends.insert(block, function.insts[inst].results[0]);
-        }
-    }
-    let loc = expression
-        .places
-        .first()
-        .map_or(Loc::NONE, |&(_, inst)| function.insts[inst].loc);
-    for spot in placed.spots(problem) {
-        let (block, at_end) = match spot {
-            Spot::Entry => (function.entry(), false),
-            Spot::Start(block) => (Block::new(block), false),
-            // Edges of branches have blocks of their own.
-            Spot::End(block) | Spot::Edge(block, _) => (Block::new(block), true),
-        };
-        let (insts, value) = evaluation(function, expression, loc);
-        let all = &mut function.blocks[block].insts;
-        let at = if at_end { all.len() } else { 0 };
-        all.splice(at..at, insts);
-        match at_end {
-            true => variable.ends.insert(block, value),
-            false => variable.starts.insert(block, value),
-        };
-        blocks.push(block);
-    }
-    let mut repair = Repair::new(flow, &variable, expression.ty);
-    let mut names: FxHashMap<Value, Value> = FxHashMap::default();
-    for &(block, inst) in &gone {
-        let value = repair.read(function, block);
-        names.insert(function.insts[inst].results[0], value);
-        function.blocks[block].insts.retain(|&it| it != inst);
-    }
-    let all = function.layout.clone();
-    let named = |value: Value| names.get(&value).copied().unwrap_or(value);
-    edit::replace(function, &mut all.into_iter(), &named);
-    blocks
+/// A placement of an expression in a function.
+struct Placing<'p> {
+    flow: &'p ControlFlow,
+    expression: &'p Expression,
+    within: &'p FxHashMap<Block, Within>,
+    problem: &'p Problem,
+    placed: &'p Placed,
+    /// Of each block: an evaluation at its start is one that would have come anyway.
+    wanted: Vec<bool>,
 }
 
-/// An evaluation of the expression, with constants of its own.
-fn evaluation(function: &mut Function, expression: &Expression, loc: Loc) -> (Vec<Inst>, Value) {
+impl Placing<'_> {
+    /// Returns true if an evaluation at a spot might fault in vain.
+    fn is_ahead(&self, spot: Spot) -> bool {
+        let successors = &self.problem.successors;
+        let to = match spot {
+            Spot::Entry => self.problem.entry,
+            Spot::Start(block) => block,
+            Spot::End(block) => successors[block][0],
+            Spot::Edge(block, edge) => successors[block][edge],
+        };
+        self.expression.is_load() && !self.wanted[to]
+    }
+
+    fn is_speculative(&self) -> bool {
+        let spots = self.placed.spots(self.problem);
+        spots.into_iter().any(|spot| self.is_ahead(spot))
+    }
+
+    /// Returns for each block whether the value at its start may be one that a speculative load marked.
+    fn marked(&self) -> Vec<bool> {
+        let blocks = self.problem.successors.len();
+        let (mut starts, mut ends) = (vec![None; blocks], vec![None; blocks]);
+        for spot in self.placed.spots(self.problem) {
+            let ahead = Some(self.is_ahead(spot));
+            match spot {
+                Spot::Entry => starts[self.problem.entry] = ahead,
+                Spot::Start(block) => starts[block] = ahead,
+                Spot::End(block) | Spot::Edge(block, _) => ends[block] = ahead,
+            }
+        }
+        let mut marked = vec![false; blocks];
+        // It only ever turns to true.
+        loop {
+            let mut changed = false;
+            for block in 0..blocks {
+                let local = self.problem.blocks[block];
+                // A use is an evaluation or a check.
+                let settled = local.uses || local.kills;
+                let end = ends[block].unwrap_or(marked[block] && !settled);
+                for &to in &self.problem.successors[block] {
+                    let there = starts[to].unwrap_or(end);
+                    changed |= there && !marked[to];
+                    marked[to] |= there;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        if let Some(true) = starts[self.problem.entry] {
+            marked[self.problem.entry] = true;
+        }
+        marked
+    }
+
+    /// Returns the blocks that evaluate the expression now.
+    fn apply(&self, function: &mut Function) -> Vec<Block> {
+        let (expression, placed) = (self.expression, self.placed);
+        let marked = self.marked();
+        let mut variable = Variable::default();
+        let mut blocks = Vec::new();
+        let mut gone = Vec::new();
+        let mut checks = Vec::new();
+        for &block in &function.layout {
+            let Some(own) = self.within.get(&block) else {
+                continue;
+            };
+            let stays = placed.deleted.binary_search(&block.index()).is_err();
+            let checked = !stays && marked[block.index()];
+            if checked {
+                checks.push((block, own.exposed[0]));
+                let others = &own.exposed[1..];
+                gone.extend(others.iter().map(|&inst| (block, inst)));
+            } else if !stays {
+                gone.extend(own.exposed.iter().map(|&inst| (block, inst)));
+            } else if !own.exposed.is_empty() {
+                blocks.push(block);
+            }
+            if !own.available.is_empty() {
+                blocks.push(block);
+            }
+            let exposed = own
+                .exposed
+                .first()
+                .filter(|_| (stays || checked) && !own.kills);
+            if let Some(&inst) = own.available.last().or(exposed) {
+                variable.ends.insert(block, function.insts[inst].results[0]);
+            }
+        }
+        let loc = expression
+            .places
+            .first()
+            .map_or(Loc::NONE, |&(_, inst)| function.insts[inst].loc);
+        for spot in placed.spots(self.problem) {
+            let (block, at_end) = match spot {
+                Spot::Entry => (function.entry(), false),
+                Spot::Start(block) => (Block::new(block), false),
+                // Edges of branches have blocks of their own.
+                Spot::End(block) | Spot::Edge(block, _) => (Block::new(block), true),
+            };
+            let op =
+                speculative(&expression.op, Speculation::Ahead).filter(|_| self.is_ahead(spot));
+            let op = op.unwrap_or_else(|| expression.op.clone());
+            let (insts, value) = evaluation(function, expression, op, loc);
+            let all = &mut function.blocks[block].insts;
+            let at = if at_end { all.len() } else { 0 };
+            all.splice(at..at, insts);
+            match at_end {
+                true => variable.ends.insert(block, value),
+                false => variable.starts.insert(block, value),
+            };
+            blocks.push(block);
+        }
+        let mut repair = Repair::new(self.flow, &variable, expression.ty);
+        let mut names: FxHashMap<Value, Value> = FxHashMap::default();
+        for &(block, inst) in &checks {
+            let value = repair.read(function, block);
+            let data = &mut function.insts[inst];
+            data.args.push(value);
+            if let Some(op) = speculative(&data.op, Speculation::Check) {
+                data.op = op;
+            }
+        }
+        for &(block, inst) in &gone {
+            let check = checks.iter().find(|check| check.0 == block);
+            let value = match check {
+                Some(&(_, check)) => function.insts[check].results[0],
+                None => repair.read(function, block),
+            };
+            names.insert(function.insts[inst].results[0], value);
+            function.blocks[block].insts.retain(|&it| it != inst);
+        }
+        let all = function.layout.clone();
+        let named = |value: Value| names.get(&value).copied().unwrap_or(value);
+        edit::replace(function, &mut all.into_iter(), &named);
+        blocks
+    }
+}
+
+/// The part of a load in a speculative one; `None` for other operations.
+fn speculative(op: &Op, part: Speculation) -> Option<Op> {
+    match *op {
+        Op::Load(access) => Some(Op::Load(MemoryAccess {
+            speculation: Some(part),
+            ..access
+        })),
+        _ => None,
+    }
+}
+
+/// An evaluation of the expression as this operation, with constants of its own.
+fn evaluation(
+    function: &mut Function,
+    expression: &Expression,
+    evaluated: Op,
+    loc: Loc,
+) -> (Vec<Inst>, Value) {
     let mut out = Vec::new();
     let mut args = expression.args.clone();
     for arg in &mut args {
@@ -378,7 +502,7 @@ fn evaluation(function: &mut Function, expression: &Expression, loc: Loc) -> (Ve
             *arg = value;
         }
     }
-    let (inst, value) = edit::computed(function, expression.op.clone(), &args, expression.ty, loc);
+    let (inst, value) = edit::computed(function, evaluated, &args, expression.ty, loc);
     out.push(inst);
     (out, value)
 }

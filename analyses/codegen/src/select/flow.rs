@@ -69,6 +69,7 @@ pub(crate) trait Select<'m>: DerefMut<Target = Flow<'m, Self::Set>> {
                 exit: Exit::Never,
                 loc: source.blocks[block].loc,
                 homes: (block, block),
+                recovers: false,
             });
         }
         self.keep();

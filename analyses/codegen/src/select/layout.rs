@@ -1,7 +1,7 @@
 //! Drafts in the order of the text, each with the branches that its exit comes to.
 
 use super::{Draft, Exit, Flow, Guard};
-use crate::mir::{Block, Function, Operation, Rounds, Target};
+use crate::mir::{Block, Function, Operation, Rounds, Target, Virtual};
 
 /// Operations of a loop's test that are repeated at its end.
 const REPEATED: usize = 16;
@@ -18,6 +18,11 @@ pub(crate) enum Leaving {
         condition: Guard,
         to: u32,
         backwards: bool,
+    },
+    /// To a block that loads a value which is marked.
+    Check {
+        register: Virtual,
+        to: u32,
     },
     Return,
     /// Nothing comes here: it ends if it does.
@@ -72,6 +77,19 @@ impl<T: Target> Flow<'_, T> {
                         }
                     }
                 },
+                Exit::Check {
+                    register,
+                    failed,
+                    otherwise,
+                } => {
+                    leaves(Leaving::Check {
+                        register,
+                        to: number[failed as usize],
+                    });
+                    if !next(otherwise) {
+                        leaves(Leaving::Jump(number[otherwise as usize]));
+                    }
+                }
                 Exit::Return => leaves(Leaving::Return),
                 Exit::Never => leaves(Leaving::Never),
             }
@@ -94,6 +112,9 @@ impl<T: Target> Flow<'_, T> {
     }
 
     fn weight(&self, draft: u32) -> f64 {
+        if self.drafts[draft as usize].recovers {
+            return 0.0;
+        }
         let (left, right) = self.drafts[draft as usize].homes;
         let depth = self
             .forest

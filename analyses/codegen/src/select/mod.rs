@@ -51,6 +51,13 @@ pub(crate) enum Exit {
         then: u32,
         otherwise: u32,
     },
+    /// A value that a failed speculative load may have marked.
+    Check {
+        register: Virtual,
+        /// The draft that loads it.
+        failed: u32,
+        otherwise: u32,
+    },
     Return,
     /// Nothing comes here.
     Never,
@@ -64,6 +71,9 @@ impl Exit {
             Exit::Branch {
                 then, otherwise, ..
             } => vec![then, otherwise],
+            Exit::Check {
+                failed, otherwise, ..
+            } => vec![failed, otherwise],
             Exit::Return | Exit::Never => Vec::new(),
         }
     }
@@ -78,6 +88,8 @@ pub(crate) struct Draft<T: Target> {
     pub loc: Loc,
     /// The blocks of the IR that it lies in: both ends of an edge.
     pub homes: (ir::Block, ir::Block),
+    /// True if it is only executed where a speculative load failed.
+    pub recovers: bool,
 }
 
 /// A function on its way into machine operations.
@@ -151,6 +163,7 @@ impl<'m, T: Target> Flow<'m, T> {
             exit: Exit::Never,
             loc: self.loc,
             homes,
+            recovers: false,
         });
         self.drafts.len() as u32 - 1
     }

@@ -115,7 +115,8 @@ impl Straight {
 pub(super) fn is_special(data: &InstData) -> bool {
     match data.op {
         Op::Load(access) | Op::Store(access) => {
-            access.volatile || access.checked || data.guard.is_some()
+            let special = access.volatile || access.checked || access.speculation.is_some();
+            special || data.guard.is_some()
         }
         _ => false,
     }

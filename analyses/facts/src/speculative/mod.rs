@@ -152,7 +152,8 @@ impl Problem {
     }
 
     /// Returns for each block whether every way from its start evaluates the expression before an operand changes.
-    fn wanted(&self) -> Vec<bool> {
+    #[must_use]
+    pub fn wanted(&self) -> Vec<bool> {
         let mut wanted = vec![true; self.successors.len()];
         lazy::fixed(&mut wanted, |wanted, block| {
             let local = self.blocks[block];

@@ -168,14 +168,27 @@ fn arithmetic(name: &str, rest: &[&str]) -> Option<Op> {
 fn memory_access(words: &[&str]) -> Option<MemoryAccess> {
     let (space, rest) = words.split_first()?;
     let space = Space::from_name(space)?;
-    let known = ["volatile", "read_only", "checked", "untyped"];
-    let [volatile, read_only, checked, untyped] = modifiers(rest, known)?;
+    let known = [
+        "volatile",
+        "read_only",
+        "checked",
+        "untyped",
+        "ahead",
+        "check",
+    ];
+    let [volatile, read_only, checked, untyped, ahead, check] = modifiers(rest, known)?;
     Some(MemoryAccess {
         space,
         volatile,
         read_only,
         checked,
         untyped,
+        speculation: match (ahead, check) {
+            (false, false) => None,
+            (true, false) => Some(Speculation::Ahead),
+            (false, true) => Some(Speculation::Check),
+            (true, true) => return None,
+        },
     })
 }
 

@@ -396,6 +396,8 @@ impl Printer<'_, '_> {
         self.modifier(access.read_only, "read_only");
         self.modifier(access.checked, "checked");
         self.modifier(access.untyped, "untyped");
+        self.modifier(access.speculation == Some(Speculation::Ahead), "ahead");
+        self.modifier(access.speculation == Some(Speculation::Check), "check");
     }
 
     fn terminator(&mut self, data: &BlockData) {

@@ -113,7 +113,12 @@ pub(super) fn check(function: &Function, module: Option<&Module>, data: &InstDat
             want(s.results[0] == Type::Ptr(Space::Local), "a local pointer")
         }
         Op::Load(access) => {
-            want(s.args.len() == 1, "one operand")?;
+            if access.speculation == Some(Speculation::Check) {
+                s.count(2, 1)?;
+                want(s.args[1] == s.results[0], "a value of the result's type")?;
+            } else {
+                want(s.args.len() == 1, "one operand")?;
+            }
             want(!s.results.is_empty(), "a result")?;
             s.address(access)
         }

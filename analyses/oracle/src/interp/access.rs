@@ -15,6 +15,9 @@ use ir::numbers::{self, canonical};
 use ir::types::{Space, Type};
 use smallvec::SmallVec;
 
+/// The bits of a value that a failed speculative load has marked: nothing but a check may read them.
+const MARKED: u64 = 0x5eed_0bad_5eed_0bad;
+
 /// An access that failed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
@@ -114,7 +117,11 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 }
                 Err(fault) => Err(fault),
             };
-            if let Err(fault) = found {
+            if found.is_err() && access.speculation == Some(Speculation::Ahead) {
+                for (row, &ty) in rows.iter_mut().zip(&types) {
+                    row[lane as usize] = canonical(ty, MARKED);
+                }
+            } else if let Err(fault) = found {
                 let attempt = Attempt {
                     address,
                     size,

@@ -76,6 +76,7 @@ impl<'a> Lowering<'a> {
             read_only: i.has("nc") || i.opcode.text == "ldu" || space == Space::Constant,
             checked: false,
             untyped: false,
+            speculation: None,
         }
     }
 

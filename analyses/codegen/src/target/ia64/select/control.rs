@@ -123,6 +123,11 @@ pub(super) fn leave(leaving: Leaving) -> Vec<Operation> {
             };
             vec![branch(mnemonic, Operand::Block(to)).under(condition.register)]
         }
+        Leaving::Check { register, to } => vec![Operation::plain(
+            op!("chk.s"),
+            Vec::new(),
+            vec![Operand::register(register), Operand::Block(to)],
+        )],
         Leaving::Return => vec![returns()],
         Leaving::Never => vec![branch(op!("break.m"), Operand::Number(0)), returns()],
     }

@@ -7,7 +7,10 @@ use crate::refusal::Refusal;
 use crate::select::{Exit, Guard, Select};
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{FrameOffset, Name, Object, Operand, Reference, Slot, Virtual};
-use ir::{AtomicOp, InstData, Language, MemoryAccess, Op, Space, Symbol, SymbolKind, Type, Value};
+use ir::{
+    AtomicOp, InstData, Language, MemoryAccess, Op, Space, Speculation, Symbol, SymbolKind, Type,
+    Value,
+};
 use isa::ia64::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 
@@ -64,6 +67,13 @@ impl Selector<'_> {
         if access.checked {
             return self.no_form("checked load", Type::I64);
         }
+        if access.speculation == Some(Speculation::Check) {
+            return self.check(data, access);
+        }
+        let ahead: &[Completer] = match access.speculation {
+            Some(Speculation::Ahead) => &[Completer::S],
+            _ => &[],
+        };
         let places = self.elements(data, &data.results, access);
         for (&result, (address, reference)) in data.results.iter().zip(places) {
             let address = Operand::Address(address);
@@ -79,11 +89,7 @@ impl Selector<'_> {
                     let to = self.home(result);
                     put!(
                         self,
-                        if ty == Type::F32 {
-                            op!("ldfs")
-                        } else {
-                            op!("ldfd")
-                        },
+                        Mnemonic::new(floating_load(ty), ahead),
                         [to] = [address]
                     );
                     self.touches(reference);
@@ -92,13 +98,51 @@ impl Selector<'_> {
                     let raw = self.target(result);
                     put!(
                         self,
-                        Mnemonic::new(Opcode::load(ty.bytes()), &[]),
+                        Mnemonic::new(Opcode::load(ty.bytes()), ahead),
                         [raw] = [address]
                     );
                     self.touches(reference);
                     self.settle(result, raw);
                 }
             }
+        }
+    }
+
+    /// A value that was loaded ahead; where that failed it is loaded.
+    fn check(&mut self, data: &InstData, access: &MemoryAccess) {
+        let (result, ahead) = (data.results[0], data.args[1]);
+        let ty = self.ty(result);
+        let Some((address, reference)) = self.elements(data, &data.results, access).pop() else {
+            return;
+        };
+        let (raw, opcode) = if ty.is_float() {
+            let (to, from) = (self.home(result), self.floating(ahead));
+            put!(self, "mov", [to] = [from]);
+            (to, floating_load(ty))
+        } else {
+            let (to, from) = (self.target(result), self.integer(ahead));
+            put!(self, "mov", [to] = [from]);
+            (to, Opcode::load(ty.bytes()))
+        };
+        let failed = self.draft_here();
+        let behind = self.draft_here();
+        self.written().exit = Exit::Check {
+            register: raw,
+            failed,
+            otherwise: behind,
+        };
+        self.now = failed as usize;
+        self.written().recovers = true;
+        put!(
+            self,
+            Mnemonic::new(opcode, &[]),
+            [raw] = [Operand::Address(address)]
+        );
+        self.touches(reference);
+        self.written().exit = Exit::Jump(behind);
+        self.now = behind as usize;
+        if !ty.is_float() {
+            self.settle(result, raw);
         }
     }
 
@@ -347,6 +391,13 @@ impl Selector<'_> {
             otherwise: behind,
         };
         self.now = behind as usize;
+    }
+}
+
+const fn floating_load(ty: Type) -> Opcode {
+    match ty {
+        Type::F32 => Opcode::Ldfs,
+        _ => Opcode::Ldfd,
     }
 }
 

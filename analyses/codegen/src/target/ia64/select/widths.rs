@@ -101,8 +101,7 @@ impl Widths {
                     continue;
                 };
                 let loaded = function.defining(arg);
-                if loaded.is_some_and(|data| matches!(data.op, Op::Load(_)) && data.guard.is_none())
-                {
+                if loaded.is_some_and(is_loaded) {
                     self.demanded[arg] = true;
                     changed = true;
                 }
@@ -184,7 +183,7 @@ impl Widths {
         match &data.op {
             // As the registers have it: with its sign.
             Op::Const(bits) => *bits as i64 >= 0,
-            Op::Load(_) => data.guard.is_none(),
+            Op::Load(_) => is_loaded(data),
             Op::Binary(op, _) => match op {
                 BinaryOp::And => args.any(|plain| plain) || masked(function, data),
                 BinaryOp::Or | BinaryOp::Xor => args.all(|plain| plain),
@@ -335,4 +334,9 @@ fn wants(function: &Function, data: &InstData, at: usize) -> bool {
         ),
         _ => true,
     }
+}
+
+/// A value that a load puts into its register, whatever happens.
+fn is_loaded(data: &InstData) -> bool {
+    matches!(data.op, Op::Load(access) if access.speculation.is_none()) && data.guard.is_none()
 }

@@ -117,6 +117,8 @@ pub(super) fn leave(leaving: Leaving) -> Vec<Operation> {
         Leaving::Branch { condition, to, .. } => {
             vec![Sc140::jump(to, Some((condition.register, condition.holds)))]
         }
+        // No load is speculative here.
+        Leaving::Check { .. } => vec![plain(Opcode::Trap)],
         Leaving::Return => vec![plain(Opcode::Rts)],
         Leaving::Never => vec![plain(Opcode::Trap), plain(Opcode::Rts)],
     }

@@ -13,6 +13,7 @@ fn access(resource: &ResourceType) -> MemoryAccess {
         read_only: !resource.read_write,
         checked: true,
         untyped: false,
+        speculation: None,
     }
 }
 
