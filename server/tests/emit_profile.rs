@@ -193,6 +193,12 @@ fn what_has_no_profile_says_so() {
     assert!(output.status.success(), "{}", errors(&output));
     assert!(errors(&output).contains("the profile has no paths of `other`"));
     assert!(text(&output).contains("other:"));
+    // Nor is one that has become another since.
+    let other = "int last(const int *a, const int *b, int n) { return n ? *a / 5 : *b * 3; }\n";
+    let changed = place.file("f.c", other);
+    let output = lockstep(&["emit", &changed, "--profile", "--no-config"]);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert!(errors(&output).contains("`last` has changed since it was profiled"));
     let fresh = place.file("g.c", "int other(int x) { return x / 3; }\n");
     let known = std::fs::read(place.path("f.c.lockstep-profile.json")).expect("a profile");
     place.file("g.c.lockstep-profile.json", known);

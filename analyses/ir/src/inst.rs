@@ -11,6 +11,7 @@ use crate::function::Loc;
 use crate::types::Space;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
+use std::fmt;
 
 /// One instruction: `results = op args`, executed where `guard` holds.
 #[derive(Clone, PartialEq, Debug)]
@@ -467,7 +468,7 @@ pub enum Convert {
     SpaceCast,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MemoryAccess {
     pub space: Space,
     pub volatile: bool,
@@ -481,6 +482,23 @@ pub struct MemoryAccess {
     pub untyped: bool,
     /// Of loads alone.
     pub speculation: Option<Speculation>,
+}
+
+impl fmt::Debug for MemoryAccess {
+    /// Stored profiles know code by this text: code that is recorded has no speculative loads, and is called what it was before
+    /// there were any.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("MemoryAccess");
+        out.field("space", &self.space)
+            .field("volatile", &self.volatile)
+            .field("read_only", &self.read_only)
+            .field("checked", &self.checked)
+            .field("untyped", &self.untyped);
+        if let Some(part) = self.speculation {
+            out.field("speculation", &part);
+        }
+        out.finish()
+    }
 }
 
 /// The part of a load in a speculative one. Code generation makes them for machines whose registers keep the mark of a

@@ -38,6 +38,9 @@ pub fn guided(
     let profile = known
         .profile()
         .ok_or_else(|| NoPaths::EdgesAlone(name.clone()))?;
+    if !known.exact() && known.entries() == 0 {
+        return Err(NoPaths::Changed(name));
+    }
     let pipelined = pipelined(module, epic, options);
     let terms = Terms {
         flags: options.convert,

@@ -164,7 +164,7 @@ pub fn reason(reason: &NoPaths) -> String {
         NoPaths::Unusable(path, why) => format!("{}: {}", path.display(), unusable(why)),
         NoPaths::NotRun(name) => format!("the profile has no paths of `{name}`"),
         NoPaths::Changed(name) => {
-            format!("`{name}` has changed since it was profiled: the counts of its edges are not those of the code as it is now")
+            format!("`{name}` has changed since it was profiled: its counts are not those of the code as it is now")
         }
         NoPaths::Iterations {
             name,
