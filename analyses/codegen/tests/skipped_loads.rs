@@ -12,11 +12,15 @@ mod read;
 
 use ir::{Inst, Language, Module, Op};
 use launch::launch;
+use lockstep_codegen::machine;
 use lockstep_codegen::specialize::source::{
     Settings, candidate_at, candidates, check, functions_of, harmless, version,
 };
+use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline;
 use oracle::interp::{self, AccessKind, Buffer, Instance, Launch, Observer};
 use read::read;
+use simulate::ia64::{Arg, Limits, Memory, Program};
 
 const EACH: Settings = Settings {
     absorb: false,
@@ -115,6 +119,59 @@ fn a_product_with_zero_needs_no_other_operand() {
     assert_eq!(now[0], [0, 40, 0, 84]);
     // A four times, B and C where A is not zero; the zero is stored all the same.
     assert_eq!((loads, stores), (8, 4));
+}
+
+/// On IA-64 the guard is a predicate of the loads, also where iterations overlap: those that cannot matter are not executed, as
+/// their addresses, which nothing is at, would tell.
+#[test]
+fn the_guard_is_a_predicate_of_the_loads() {
+    let text =
+        "int dot(const int *restrict w, const int *restrict x, const int *restrict at, int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++) {
+        int |a = w[i];
+        s += a * x[at[i]];
+    }
+    return s;
+}
+";
+    let after = guarded(text);
+    let (modules, problems) = read(&after, Language::C).lowered();
+    assert_eq!((modules.len(), problems), (1, 0), "{after}");
+    let table = machine::named("itanium2").expect("a table");
+    let options = Options {
+        convert: true,
+        pipeline: Some(pipeline::Options::default()),
+        ..Options::default()
+    };
+    let emitted = emit(&modules[0], table.epic().expect("groups"), &options).expect("code");
+    let code = &emitted.text;
+    assert!(emitted.functions[0].loops[0].pipelined, "{code}");
+    let guards = code.lines().filter(|line| line.contains(") cmp4.ne.unc"));
+    assert_eq!(guards.count(), 1, "{code}");
+    assert!(!code.contains("ld4.s"), "{code}");
+    let n = 300u32;
+    let weight = |i: u32| if i.is_multiple_of(10) { i } else { 0 };
+    let at = |i: u32| if weight(i) == 0 { 1 << 28 } else { i };
+    let bytes =
+        |of: &dyn Fn(u32) -> u32| -> Vec<u8> { (0..n).flat_map(|i| of(i).to_le_bytes()).collect() };
+    let mut memory = Memory::new();
+    let mut placed =
+        |of: &dyn Fn(u32) -> u32| Arg::Integer(memory.place(&bytes(of)).expect("room"));
+    let arguments = [
+        placed(&weight),
+        placed(&|i| 3 * i),
+        placed(&at),
+        Arg::Integer(n.into()),
+    ];
+    let document = syntax::ia64::parse(code);
+    let (program, problems) = Program::new(&document, code);
+    assert_eq!(problems, [], "{code}");
+    let outcome = simulate::ia64::run(&program, "dot", &arguments, &mut memory, &Limits::default());
+    let outcome = outcome.unwrap_or_else(|fault| panic!("{fault}\n{code}"));
+    assert_eq!(outcome.violations, [], "{code}");
+    let expected: u32 = (0..n).map(|i| weight(i) * 3 * i).sum();
+    assert_eq!(outcome.result, Some(expected.into()), "{code}");
 }
 
 /// TV-2, Figure 6, of 126.gcc.
