@@ -5,7 +5,15 @@
 mod command;
 
 use command::{Place, errors, json, lockstep, text};
+use lockstep_server::config::{CostHints, HintConfig};
+use lockstep_server::db::{Database, Source};
+use lockstep_server::views::diagnostics::diagnostics;
+use lockstep_server::views::hints::hints;
+use lockstep_server::views::hover::hover;
 use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use syntax::Span;
 
 /// Counts the bytes up to a limit: a loop of two blocks, and a function that calls it.
 const SEARCH: &str = "	.text
@@ -219,4 +227,81 @@ fn a_full_frame_still_counts() {
         "{}",
         errors(&refused)
     );
+}
+
+/// A file with the counts of a probe beside it, as an editor has it.
+fn shown(probe: &str, text: &str) -> (Vec<String>, Vec<String>, Vec<(String, String)>) {
+    let place = Place::new(&format!("probes-shown-{probe}-{}", text.len()));
+    let (file, map, raw) = ran(&place, probe);
+    let beside = format!("{file}.lockstep-profile.json");
+    let arguments = ["--counters", &raw, "--map", &map, "-o", &beside];
+    let read = lockstep(&[&["profile", "import"], &arguments[..]].concat());
+    assert!(read.status.success(), "{}", errors(&read));
+    let mut db = Database::default();
+    let known = std::fs::read_to_string(&beside).expect("counts");
+    let source = |text: &str| Source::Text {
+        text: Arc::from(text),
+        lossy: false,
+    };
+    db.file_with_text(Path::new(&beside), source(&known));
+    let file = db.file_with_text(Path::new(&file), source(text));
+    let whole = Span::new(0, text.len() as u32);
+    let switches = HintConfig {
+        costs: CostHints::Off,
+        ..HintConfig::default()
+    };
+    let line = |offset: u32| text[..offset as usize].matches('\n').count() + 1;
+    let told = hints(&db, file, whole, &switches).into_iter();
+    let told = told.map(|hint| format!("{}:{}", line(hint.offset), hint.label));
+    let at = |word: &str| text.find(word).expect("it is there") as u32;
+    let hovers = ["ld1", "adds", "br.cond", "br.ret"].map(|word| {
+        let found = hover(&db, file, at(word)).expect("an instruction").markdown;
+        found.lines().nth(2).unwrap_or_default().to_owned()
+    });
+    let problems = diagnostics(&db, file).into_iter();
+    let problems = problems.filter(|it| it.code.ends_with("-profile"));
+    (
+        told.map(|label| label.replace(": ", ":")).collect(),
+        hovers.into(),
+        problems
+            .map(|it| (it.code.to_owned(), it.message))
+            .collect(),
+    )
+}
+
+#[test]
+fn counts_stand_beside_the_lines() {
+    let (told, hovers, problems) = shown("branch", SEARCH);
+    assert_eq!(told, ["4:entered once", "13:taken 80 %"]);
+    assert!(
+        hovers[0].starts_with("Executed 5 times (`s.ia64.s."),
+        "{hovers:?}"
+    );
+    assert!(
+        hovers[2].starts_with("**Taken 80 %**: 4 of 5 executions"),
+        "{hovers:?}"
+    );
+    assert!(
+        hovers[3].starts_with("**Taken 100 %**: 1 of 1"),
+        "{hovers:?}"
+    );
+    assert_eq!(problems, []);
+    let (told, hovers, _) = shown("value", SEARCH);
+    assert!(told.is_empty(), "{told:?}");
+    assert!(
+        hovers[0].starts_with("Loaded 5 times into r14: 3 in 40 %"),
+        "{hovers:?}"
+    );
+    let (told, ..) = shown("path", SEARCH);
+    assert_eq!(told, ["4:3 paths taken"]);
+    let (told, ..) = shown("entry", SEARCH);
+    assert_eq!(told, ["4:entered once"]);
+    // Of another text they say nothing, and the editor says so.
+    let (told, hovers, problems) = shown("branch", &SEARCH.replace("mov r8 = 0", "mov r8 = 1"));
+    assert!(told.is_empty(), "{told:?}");
+    assert!(
+        hovers[0].contains("of the file before it changed"),
+        "{hovers:?}"
+    );
+    assert_eq!(problems[0].0, "stale-profile");
 }

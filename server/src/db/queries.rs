@@ -19,6 +19,7 @@ use crate::derive::guided::GuidedCode;
 use crate::derive::irrelevant_loads::IrrelevantLoads;
 use crate::derive::loops::{ItemLoops, MachineCode};
 use crate::derive::partly_dead::DeadRow;
+use crate::derive::readings::ReadingsText;
 use crate::derive::register_rows::RegisterRow;
 use crate::derive::rows::Rows;
 use crate::derive::sets::{ItemSets, PromisedLoop, SetEmission};
@@ -89,6 +90,7 @@ pub(super) fn derive_all(db: &dyn Db, file: File) {
     places(db, file);
     machine_text(db, file);
     profile_text(db, file);
+    readings_text(db, file);
     profile_of(db, file);
     assembly(db, file);
     bundles(db, file);
@@ -290,6 +292,12 @@ pub fn thread_charges(db: &dyn Db, settings: Settings) -> Arc<Machine> {
 #[salsa::tracked]
 pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
     derive::zeros::profile_text(db, file)
+}
+
+/// A file as counts of assembly.
+#[salsa::tracked]
+pub fn readings_text(db: &dyn Db, file: File) -> ReadingsText {
+    derive::readings::readings_text(db, file)
 }
 
 /// The profile of a file that can be read.

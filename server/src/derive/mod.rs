@@ -20,6 +20,7 @@ pub mod paths;
 pub mod pressure;
 pub mod pressure_edits;
 pub mod ptx_versions;
+pub mod readings;
 pub mod register_findings;
 pub mod register_rows;
 pub mod registers;

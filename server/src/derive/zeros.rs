@@ -83,10 +83,10 @@ pub struct Zeros {
     pub warps: Option<ProfileError>,
 }
 
-/// The profile of a file, from where the configuration says or from beside it.
-pub fn file_profile(db: &dyn Db, file: File) -> FileProfile {
+/// The path of a file's profile, from where the configuration says or beside it. `None`: the file has no name.
+pub fn profile_path(db: &dyn Db, file: File) -> Option<PathBuf> {
     let configured = &file.settings(db).view(db).profile;
-    let path = match configured {
+    Some(match configured {
         Some(path)
             if path
                 .extension()
@@ -95,11 +95,16 @@ pub fn file_profile(db: &dyn Db, file: File) -> FileProfile {
             path.clone()
         }
         // Anything else is a directory that holds the profiles of files by their names.
-        Some(directory) => match profile::beside(file.path(db)).file_name() {
-            Some(name) => directory.join(name),
-            None => return FileProfile::Missing,
-        },
+        Some(directory) => directory.join(profile::beside(file.path(db)).file_name()?),
         None => profile::beside(file.path(db)),
+    })
+}
+
+/// The profile of a file.
+pub fn file_profile(db: &dyn Db, file: File) -> FileProfile {
+    let configured = &file.settings(db).view(db).profile;
+    let Some(path) = profile_path(db, file) else {
+        return FileProfile::Missing;
     };
     let found = db.file(&path);
     match db::profile_text(db, found) {

@@ -17,6 +17,7 @@ mod members;
 pub mod path_copies;
 pub mod predict;
 pub mod probes;
+pub mod readings;
 pub mod record;
 pub mod run;
 pub mod show;

@@ -266,8 +266,9 @@ fn known(function: &Probed, own: &[u64]) -> Result<Known, Unbalanced> {
     })
 }
 
-/// FNV-1a of 64 bits.
-fn sum(text: &str) -> String {
+/// The sum of a source's bytes: FNV-1a of 64 bits, in hexadecimal.
+#[must_use]
+pub fn sum(text: &str) -> String {
     let mut sum = 0xcbf2_9ce4_8422_2325u64;
     for byte in text.bytes() {
         sum = (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);

@@ -1,10 +1,12 @@
 //! IA-64 assembly in the editor: the effect of an instruction and those that wait for it, dependences that a
 //! group must not hold, and its blocks re-bundled.
 
+mod counted;
 mod hints;
 mod meaning;
 mod notes;
 
+pub use counted::{counts, problem};
 pub use hints::hints;
 pub use notes::notes;
 
@@ -122,6 +124,10 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         class(inst.class),
         slot(inst.unit)
     );
+    let line = db::line_index(db, file).line_column(span.start).0 + 1;
+    if let Some(counts) = counted::hover(db, file, line) {
+        markdown += &format!("\n\n{counts}");
+    }
     if let Some(meaning) = meaning::meaning(&text.mnemonic) {
         markdown += &format!("\n\n{meaning}");
     }

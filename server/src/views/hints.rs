@@ -140,6 +140,9 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         switches.costs,
         &line_end,
     ));
+    if switches.frequencies {
+        remarks.extend(super::assembly::counts(db, file, range, &line_end));
+    }
     remarks.retain(|hint| hint.offset >= range.start && hint.offset <= range.end);
     remarks.sort_by(|a, b| (a.offset, a.category, &a.label).cmp(&(b.offset, b.category, &b.label)));
     remarks.dedup_by(|a, b| a.offset == b.offset && a.label == b.label);

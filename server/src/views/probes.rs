@@ -109,7 +109,7 @@ pub fn as_json(map: &ProbeMap, all: &[Counted], refused: &[(SmolStr, Refusal)]) 
         .iter()
         .map(|(name, why)| json!({ "item": name.as_str(), "reason": why.to_string() }))
         .collect();
-    json!({ "version": 1, "file": map.file, "probe": kind, "functions": functions, "refused": refused })
+    json!({ "version": 1, "file": map.file, "probe": kind, "source": map.source, "functions": functions, "refused": refused })
 }
 
 fn function(counted: &Counted) -> Value {

@@ -121,6 +121,12 @@ pub(super) fn unusable(reason: &UnusableProfile) -> String {
 
 /// The problems with the profile of a file: a place of the file, the code, the message.
 pub fn problems(db: &dyn Db, file: File) -> Vec<(&'static str, Span, String, String)> {
+    if file.language(db) == crate::program::Language::Ia64 {
+        let found = super::assembly::problem(db, file).into_iter();
+        return found
+            .map(|(code, message)| (code, Span::default(), message, String::new()))
+            .collect();
+    }
     match file_profile(db, file) {
         FileProfile::Missing => Vec::new(),
         FileProfile::Unusable(path, reason) => vec![(
