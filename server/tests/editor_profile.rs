@@ -337,3 +337,59 @@ fn counts_are_imported_and_copies_that_count_are_written() {
     assert_eq!(client.answer(id)["error"]["code"], -32602);
     assert_eq!(client.shutdown(), Some(0));
 }
+
+/// Of assembly the branches are counted, and stand beside it when the counters are imported.
+#[test]
+fn counts_of_assembly_are_imported() {
+    let place = Place::new("assembly-counts");
+    let mut client = started();
+    let source = "f:\n\tmov r8 = 0 ;;\n.Lagain:\n\tadds r8 = 1, r8 ;;\n\tcmp.ne p6, p0 = r8, r32 ;;\n(p6)\tbr.cond.sptk .Lagain ;;\n\tbr.ret.sptk.many b0 ;;\n";
+    let text = format!("\t.text\n\t.global f\n\t.proc f\n{source}\t.endp f\n");
+    let file = place.file("k.ia64.s", &text);
+    let uri = format!("file://{file}");
+    client.open(&uri, "ia64", &text);
+    let run = |command: &str, more: Value| {
+        let mut argument = more;
+        argument["textDocument"] = json!({ "uri": uri });
+        json!({ "command": command, "arguments": [argument] })
+    };
+    let written = client.request(
+        "workspace/executeCommand",
+        run("lockstep.instrument", json!({})),
+    );
+    let copy = written["path"].as_str().expect("a path").to_owned();
+    assert!(copy.ends_with("/k.counted.ia64.s"), "{written}");
+    let raw = place.path("raw");
+    let ran = lockstep(&[
+        "sim",
+        &copy,
+        "--item",
+        "f",
+        "--arg",
+        "50",
+        "--counters",
+        &raw,
+    ]);
+    assert!(ran.status.success(), "{}", errors(&ran));
+    let counters = json!({ "counters": raw, "map": written["map"] });
+    let imported = client.request(
+        "workspace/executeCommand",
+        run("lockstep.importProfile", counters),
+    );
+    assert_eq!(imported["items"], 1, "{imported}");
+    let all = json!({ "textDocument": { "uri": uri }, "range": {
+        "start": { "line": 0, "character": 0 }, "end": { "line": 100, "character": 0 } } });
+    let shown = shown_at_last(&mut client, &all, "taken 98 %");
+    assert!(
+        shown.contains("taken 98 %") && shown.contains("entered once"),
+        "{shown}"
+    );
+    let id = client.ask(
+        "workspace/executeCommand",
+        run("lockstep.importProfile", json!({ "table": raw })),
+    );
+    let answer = client.answer(id);
+    let message = answer["error"]["message"].as_str().unwrap_or("").to_owned();
+    assert!(message.contains("the counters of a copy"), "{answer}");
+    assert_eq!(client.shutdown(), Some(0));
+}

@@ -60,7 +60,8 @@ export async function importCounts(client: LanguageClient | undefined): Promise<
   const file = picked?.[0];
   if (file === undefined) return;
   const textDocument = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
-  const map = editor.document.uri.fsPath.replace(/\.[^.]*$/, ".counted.map.json");
+  const own = editor.document.uri.fsPath;
+  const map = own.endsWith(".ia64.s") ? own.replace(/\.ia64\.s$/, ".counted.ia64.map.json") : own.replace(/\.[^.]*$/, ".counted.map.json");
   const from = source(file.fsPath, map);
   await tell(async () => {
     const outcome = await client.sendRequest<{ path: string; items: number; lost: string[] }>("workspace/executeCommand", { command: "lockstep.importProfile", arguments: [{ textDocument, ...from }] });
@@ -75,9 +76,10 @@ export async function instrumentFile(client: LanguageClient | undefined): Promis
   if (client === undefined || editor === undefined) return;
   const textDocument = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
   await tell(async () => {
-    const outcome = await client.sendRequest<{ path: string; places: number; buffer: string; width: number }>("workspace/executeCommand", { command: "lockstep.instrument", arguments: [{ textDocument }] });
+    const outcome = await client.sendRequest<{ path: string; places: number; counters: number; buffer: string; width: number }>("workspace/executeCommand", { command: "lockstep.instrument", arguments: [{ textDocument }] });
     await vscode.window.showTextDocument(vscode.Uri.file(outcome.path).with({ scheme: editor.document.uri.scheme, authority: editor.document.uri.authority }), { viewColumn: vscode.ViewColumn.Beside });
-    return `${outcome.places} places are counted in “${outcome.buffer}” (${outcome.places * 2} counters of ${outcome.width} bytes): clear it before the run, then import what it holds.`;
+    const places = editor.document.languageId === "ia64" ? "functions" : "places";
+    return `${outcome.places} ${places} are counted in “${outcome.buffer}” (${outcome.counters} counters of ${outcome.width} bytes): clear it before the run, then import what it holds.`;
   });
 }
 

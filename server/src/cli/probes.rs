@@ -4,7 +4,7 @@ use super::{CliError, InstrumentArgs, ProfileImportArgs};
 use crate::host;
 use crate::profile::LARGEST_PROFILE;
 use crate::profile::counts::map_beside;
-use crate::profile::probes::{ProbeKind, ProbeMap, copy, counted};
+use crate::profile::probes::{ProbeError, ProbeKind, ProbeMap, copy, read};
 use crate::views::probes::{as_json, report};
 use std::io::Write;
 use std::path::Path;
@@ -68,10 +68,11 @@ pub(super) fn import(
     let usage = |of: &Path, error: &dyn std::fmt::Display| {
         CliError::Usage(format!("{}: {error}", of.display()))
     };
-    let made = map.again(&text).map_err(|error| usage(&source, &error))?;
     let bytes = host::read_bytes(dump, LARGEST_PROFILE)?;
-    let numbers = map.numbers(&bytes).map_err(|error| usage(dump, &error))?;
-    let all = counted(&made, &numbers);
+    let (made, all) = read(map, &text, &bytes).map_err(|error| match error {
+        ProbeError::Size { .. } | ProbeError::Count { .. } => usage(dump, &error),
+        _ => usage(&source, &error),
+    })?;
     let broken = all.iter().any(|function| function.counts.is_err());
     match &args.output {
         None => {

@@ -9,9 +9,13 @@ use super::progress::Counted;
 use super::question::locked;
 use crate::db::{self, Copy, Database, File};
 use crate::derive;
+use crate::derive::bundles::processor;
 use crate::profile::make::{MakeError, Order, make};
+use crate::profile::probes::{self, ProbeKind, ProbeMap};
 use crate::profile::run::RunError;
-use crate::profile::{beside, counts, instrument, make as making, save, template};
+use crate::profile::{LARGEST_PROFILE, beside, counts, instrument, make as making, save, template};
+use crate::program::{self, Language};
+use crate::views::probes::as_json;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -113,6 +117,63 @@ impl CountsParams {
     }
 }
 
+/// Writes a copy of assembly that counts its branches, and its map, beside it.
+fn instrument_branches(db: &Database, file: File) -> std::result::Result<Value, String> {
+    let text = program::text(file.source(db));
+    let machine = &processor(db, file).name;
+    let kind = ProbeKind::Branch;
+    let made = probes::copy(text, kind, machine, None).map_err(|error| error.to_string())?;
+    if made.functions.is_empty() {
+        let why = made.refused.first();
+        return Err(why.map_or_else(
+            || "there are no functions".to_owned(),
+            |(name, why)| format!("`{name}` has no probes: {why}"),
+        ));
+    }
+    let path = file.path(db);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let map = ProbeMap::new(&name, text, kind, machine, None, &made);
+    let copy = counts::copy_beside(path);
+    let place = counts::map_beside(&copy);
+    counts::write_copy(&made.text, &map, &copy, &place)?;
+    Ok(json!({
+        "path": copy,
+        "map": place,
+        "places": made.functions.len(),
+        "counters": map.counters,
+        "buffer": map.symbol,
+        "width": 8,
+    }))
+}
+
+/// Leaves the counts of assembly with probes where the editor looks for them: the path, functions, and the names of those
+/// without counts.
+fn import_probes(
+    db: &Database,
+    file: File,
+    from: &counts::From,
+) -> std::result::Result<(PathBuf, usize, Vec<String>), String> {
+    let counts::From::Counters { raw, map } = from else {
+        return Err("of assembly, the counters of a copy with probes are imported".to_owned());
+    };
+    let words = |error: crate::host::ReadError| error.to_string();
+    let text = crate::host::read(map).map_err(words)?.text;
+    let map: ProbeMap =
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", map.display()))?;
+    let dump = crate::host::read_bytes(raw, LARGEST_PROFILE).map_err(words)?;
+    let source = program::text(file.source(db));
+    let (made, all) = probes::read(&map, source, &dump).map_err(|error| error.to_string())?;
+    let text = serde_json::to_string_pretty(&as_json(&map, &all, &made.refused))
+        .map_err(|error| error.to_string())?;
+    let target = beside(file.path(db));
+    crate::host::write(&target, format!("{text}\n").as_bytes())
+        .map_err(|error| error.to_string())?;
+    let (known, broken): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| it.counts.is_ok());
+    let lost = made.refused.iter().map(|(name, _)| name.to_string());
+    let lost = lost.chain(broken.into_iter().map(|it| it.name));
+    Ok((target, known.len(), lost.collect()))
+}
+
 impl Backend {
     /// Work on a database of its own around a document.
     async fn on_copy<T: Send + 'static>(
@@ -144,6 +205,9 @@ impl Backend {
             ));
         };
         let work = move |db: &Database, file: File| {
+            if file.language(db) == Language::Ia64 {
+                return import_probes(db, file, &from);
+            }
             let read = counts::read(&from)?;
             let imported = counts::import(db, file, &from, &read)?;
             let target = beside(file.path(db));
@@ -158,24 +222,26 @@ impl Backend {
     /// Writes a copy of the document that counts, and its map, beside it.
     pub(super) async fn instrument(&self, params: CountsParams) -> Result<Option<Value>> {
         let work = |db: &Database, file: File| {
+            if file.language(db) == Language::Ia64 {
+                return instrument_branches(db, file);
+            }
             let counted =
                 instrument::instrument(db, file, None).map_err(|error| error.to_string())?;
             let copy = counts::copy_beside(file.path(db));
             let map = counts::map_beside(&copy);
             counts::write_copy(&counted.text, &counted.map, &copy, &map)?;
-            Ok::<_, String>((copy, map, counted.map))
+            let places = counted.map.sites.len();
+            Ok::<_, String>(json!({
+                "path": copy,
+                "map": map,
+                "places": places,
+                "counters": 2 * places,
+                "buffer": counted.map.buffer,
+                "width": counted.map.width,
+            }))
         };
-        let (copy, map, counted) = self
-            .on_copy(params.text_document, work)
-            .await?
-            .map_err(failed)?;
-        Ok(Some(json!({
-            "path": copy,
-            "map": map,
-            "places": counted.sites.len(),
-            "buffer": counted.buffer,
-            "width": counted.width,
-        })))
+        let done = self.on_copy(params.text_document, work).await?;
+        Ok(Some(done.map_err(failed)?))
     }
 
     /// Runs the function around a position, or the first entry behind it, and writes the profile beside the file.

@@ -144,6 +144,11 @@ pub fn import(db: &Database, file: File, from: &From, counts: &Counts) -> Result
 
 /// `k.counted.cu` of `k.cu`: where an instrumented copy goes.
 pub fn copy_beside(source: &Path) -> PathBuf {
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    // The end of the name tells that it is assembly of IA-64.
+    if let Some(stem) = name.strip_suffix(".ia64.s") {
+        return source.with_file_name(format!("{stem}.counted.ia64.s"));
+    }
     let own = source.extension().unwrap_or_default().to_string_lossy();
     source.with_extension(format!("counted.{own}"))
 }

@@ -181,6 +181,21 @@ impl ProbeMap {
     }
 }
 
+/// The counts of all functions of a copy of a text by a dump of its counters, and the copy.
+///
+/// # Errors
+/// The map is of another text, or the dump of another copy.
+pub fn read(
+    map: &ProbeMap,
+    text: &str,
+    dump: &[u8],
+) -> Result<(Instrumented, Vec<Counted>), ProbeError> {
+    let made = map.again(text)?;
+    let numbers = map.numbers(dump)?;
+    let all = counted(&made, &numbers);
+    Ok((made, all))
+}
+
 /// The counts of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counted {
