@@ -138,6 +138,30 @@ distance:
 \tbr.ret.sptk.many b0 ;;
 \t.endp distance
 `;
+// A search over bytes up to a zero, which counts those below a limit apart.
+const COUNT = `\t.text
+\t.global count
+\t.proc count
+count:
+\talloc r2 = ar.pfs, 2, 0, 0, 0
+\tmov r8 = 0
+\tmov r9 = 0 ;;
+.Lnext:
+\tld1 r14 = [r32], 1 ;;
+\tcmp.eq p6, p7 = 0, r14
+\tcmp.ltu p8, p9 = r14, r33
+(p6)\tbr.cond.spnt .Ldone ;;
+(p9)\tbr.cond.dptk .Lsmall ;;
+\tadds r8 = 1, r8
+\tbr.cond.sptk .Lnext ;;
+.Lsmall:
+\tadds r9 = 1, r9
+\tbr.cond.sptk .Lnext ;;
+.Ldone:
+\tshladd r8 = r9, 4, r8 ;;
+\tbr.ret.sptk.many b0 ;;
+\t.endp count
+`;
 // A walk whose lanes end in different iterations: an estimate, which is information.
 const WALK = `__global__ void walk(const int* next, int* to) {
   int at = threadIdx.x;
@@ -163,6 +187,7 @@ fs.writeFileSync(path.join(workspace, "loops.c"), LOOPS);
 fs.writeFileSync(path.join(workspace, "last.c"), LAST);
 fs.writeFileSync(path.join(workspace, "last.inputs.toml"), LAST_INPUTS);
 fs.writeFileSync(path.join(workspace, "distance.ia64.s"), ASSEMBLY);
+fs.writeFileSync(path.join(workspace, "count.ia64.s"), COUNT);
 fs.writeFileSync(path.join(workspace, "lit.hlsl"), LIT);
 fs.writeFileSync(path.join(workspace, "lit.inputs.toml"), INPUTS);
 fs.writeFileSync(path.join(workspace, "mirror.cu"), CUDA);
@@ -484,6 +509,26 @@ try {
   await page.keyboard.press("Escape");
   await reopen("distance.ia64.s", "light", () => editor.locator(".view-line").filter({ hasText: /block:\s\d+\scycles/ }).first());
   await shot("20-assembly-light");
+
+  // Counts of a run of the copy with probes.
+  const counted_file = path.join(workspace, "count.ia64.s");
+  const copy = path.join(workspace, "count.counted.ia64.s");
+  const raw = path.join(workspace, "count.raw");
+  const bytes = Array.from({ length: 200 }, (_, at) => (at % 7) + 1).join(",");
+  execFileSync(binary, ["instrument", counted_file, "--probe", "branch", "--write", copy], { stdio: "ignore" });
+  execFileSync(binary, ["sim", copy, "--item", "count", "--arg", `i8:${bytes},0`, "--arg", "4", "--counters", raw], { stdio: "ignore" });
+  execFileSync(binary, ["profile", "import", "--counters", raw, "--map", copy.replace(/\.s$/, ".map.json"), "-o", `${counted_file}.lockstep-profile.json`], { stdio: "ignore" });
+  await open("count.ia64.s");
+  await editor.locator(".view-line").filter({ hasText: /taken\s56\s%/ }).first().waitFor({ timeout: 30000 });
+  must(true, "a branch of assembly says how often it is taken");
+  const counted_branch = await box(line(".Lsmall"), "br.cond");
+  await retry(
+    () => page.mouse.move(counted_branch.x, counted_branch.y, { steps: 4 }),
+    () => hover.filter({ hasText: "Taken 56 %" }).first().waitFor({ timeout: 3000 }),
+  );
+  await shot("20-assembly-counts");
+  await page.mouse.move(900, 880);
+  await page.keyboard.press("Escape");
 
   await open("walk.cu");
   await line("while").filter({ hasText: /divergent\strip/ }).waitFor({ timeout: 30000 });

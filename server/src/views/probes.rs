@@ -1,5 +1,6 @@
 //! Counts of IA-64 assembly with probes, in words and as JSON.
 
+use super::zeros::percent;
 use crate::profile::probes::{Counted, Known, ProbeKind, ProbeMap, ValueRow};
 use codegen::target::ia64::instrument::Refusal;
 use serde_json::{Value, json};
@@ -92,7 +93,7 @@ fn times(count: u64) -> String {
 fn share(part: u64, of: u64) -> String {
     match of {
         0 => String::new(),
-        of => format!(" ({:.0} %)", 100.0 * part as f64 / of as f64),
+        of => format!(" ({})", percent(part as f64 / of as f64)),
     }
 }
 
