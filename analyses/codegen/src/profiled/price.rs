@@ -14,7 +14,7 @@ use super::ways::Way;
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use facts::cost::work;
-use ir::{EntityVec, Function, Inst, Op, Speculation, Terminator, Value};
+use ir::{Convert, EntityVec, Function, Inst, Op, Speculation, Terminator, Value};
 
 /// An operation on a processor.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -62,17 +62,21 @@ impl<'a> Processor<'a> {
         let cycles = self.table.cycles(work);
         match data.op {
             _ if cycles <= 0.0 => Cost::default(),
-            // A branch, behind which a bundle begins.
+            // Behind the branch that it is another bundle begins, in another cycle.
             Op::Load(access) if access.speculation == Some(Speculation::Check) => Cost {
                 slots: 2.0,
-                span: 0.0,
-                latency: 0.0,
+                span: 1.0,
+                latency: 1.0,
             },
             Op::Load(_) => Cost {
                 slots: 1.0,
                 span: 0.0,
                 latency: f64::from(self.table.of(Issue::Load)),
             },
+            // A load leaves zeros above what it loads.
+            Op::Convert(Convert::ZeroExtend) if is_loaded(function, data.args[0]) => {
+                Cost::default()
+            }
             Op::Store(_) => Cost {
                 slots: 1.0,
                 ..Cost::default()
@@ -134,4 +138,10 @@ impl<'a> Processor<'a> {
         }
         now
     }
+}
+
+/// A value that a load has just put into its register.
+fn is_loaded(function: &Function, value: Value) -> bool {
+    let loads = |op: &Op| matches!(op, Op::Load(access) if access.speculation.is_none());
+    function.defining(value).is_some_and(|data| loads(&data.op))
 }

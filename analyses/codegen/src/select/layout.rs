@@ -322,6 +322,10 @@ impl<T: Target> Flow<'_, T> {
             order.extend(members);
             order.extend(others);
         }
+        // Nothing should have to jump over what seldom runs.
+        let recovers = |draft: &u32| self.drafts[*draft as usize].recovers;
+        let (seldom, mut order): (Vec<u32>, Vec<u32>) = order.into_iter().partition(recovers);
+        order.extend(seldom);
         order
     }
     /// Returns where a draft leads, in the reverse of the order in which it is looked at: the one that should
