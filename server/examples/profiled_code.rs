@@ -10,12 +10,11 @@
 //! Kernels in which nothing pays by the estimate are left out. Both leave the same memory and result, or the run ends.
 
 use codegen::machine;
-use codegen::profiled::{Processor, Terms, transform};
 use codegen::target::ia64::emit::{Options, emit};
 use codegen::target::ia64::pipeline;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{Language, Module};
-use lockstep_server::derive::guided::{ALTOGETHER, LEAST, pipelined};
+use lockstep_server::derive::guided::decided;
 use lockstep_server::derive::timing::timing;
 use lockstep_server::profile::record::{Recorder, Stream};
 use oracle::interp::{self, Launch};
@@ -148,16 +147,7 @@ fn main() {
             pipeline: Some(pipeline::Options::default()),
             ..Options::default()
         };
-        let fixed = pipelined(&module, epic, &options);
-        let terms = Terms {
-            flags: true,
-            ahead: true,
-            least: LEAST,
-            altogether: ALTOGETHER,
-            pipelined: &fixed,
-        };
-        let Some(done) = transform(function, &numbers, &profile, &Processor::new(epic), terms)
-        else {
+        let Some(done) = decided(&module, (&numbers, &profile), epic, &options) else {
             continue;
         };
         if done.sunk.is_empty() && done.speculated.is_empty() {

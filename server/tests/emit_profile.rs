@@ -205,3 +205,79 @@ fn what_has_no_profile_says_so() {
     let output = lockstep(&["emit", &fresh, "--profile", "--no-config"]);
     assert!(errors(&output).contains("the profile has no paths of its functions"));
 }
+
+/// A table that one way fills and reads again, and a search that most ways leave late.
+const LOADS: &str = "\
+long get(long *restrict table, const long *restrict from, long *restrict out, long i)
+{
+    if (table[i] < 0)
+        table[i] = from[i] / 3 + from[i + 1] / 7;
+    else
+        out[i] = 5;
+    return table[i] * 3;
+}
+
+long differ(const unsigned char *l, const unsigned char *r, long n)
+{
+    for (; *l && *r && n && *l == *r; l++, r++, n--)
+        ;
+    return *l - *r;
+}
+";
+
+/// What is done ahead takes fewer cycles in the simulator, too, and what would take more is left.
+#[test]
+fn loads_are_done_ahead_where_the_code_is_faster_by_it() {
+    let place = Place::new("emit-profile-loads");
+    let file = place.file("l.c", LOADS);
+    let get = "item = \"get\"\n[values]\ni = 3\n[buffers.table]\ntype = \"i64\"\ncount = 9\nfill = \"constant\"\nvalue = 7\n";
+    let differ = "item = \"differ\"\n[values]\nn = 90\n[buffers.l]\ntype = \"i8\"\ncount = 100\nfill = \"constant\"\nvalue = 7\n[buffers.r]\ntype = \"i8\"\ncount = 100\nfill = \"constant\"\nvalue = 7\n";
+    for inputs in [get, differ] {
+        let inputs = place.file("l.toml", inputs);
+        let arguments = [
+            "profile",
+            &file,
+            "--inputs",
+            &inputs,
+            "--no-config",
+            "--add",
+        ];
+        let output = lockstep(&arguments);
+        assert!(output.status.success(), "{}", errors(&output));
+    }
+    let emitted = |more: &[&str]| {
+        let output = lockstep(&[&["emit", &file, "--if-convert", "--no-config"], more].concat());
+        assert!(output.status.success(), "{}", errors(&output));
+        (place.file("l.ia64.s", text(&output)), errors(&output))
+    };
+    let sevens = "i64:7,7,7,7,7";
+    let bytes = format!("i8:{},0", ["7"; 100].join(","));
+    let runs = |code: &str| {
+        let cycles = |arguments: &[&str]| {
+            let all = [&["sim", code, "--format", "json", "--item"], arguments].concat();
+            let output = lockstep(&all);
+            assert!(output.status.success(), "{}", errors(&output));
+            let row = json(&output);
+            (row["r8"].clone(), row["cycles"].as_u64().expect("cycles"))
+        };
+        [
+            cycles(&[
+                "get", "--arg", sevens, "--arg", sevens, "--arg", "i64[5]", "--arg", "3",
+            ]),
+            cycles(&["differ", "--arg", &bytes, "--arg", &bytes, "--arg", "90"]),
+        ]
+    };
+    let (code, _) = emitted(&[]);
+    let before = runs(&code);
+    let (code, told) = emitted(&["--profile"]);
+    let after = runs(&code);
+    for ((old, more), (new, cycles)) in before.iter().zip(&after) {
+        assert_eq!(old, new);
+        assert!(cycles <= more, "{told} {before:?} {after:?}");
+    }
+    assert!(after[0].1 < before[0].1, "{told} {before:?} {after:?}");
+    assert!(
+        told.contains("l.c:3:9: a load of `get` is done ahead: once"),
+        "{told}"
+    );
+}

@@ -75,6 +75,7 @@ fn judge_kernel(kernel: &Kernel, table: &Table, best: bool, count: &mut Count) {
         &Processor::new(epic),
         Terms {
             flags: true,
+            redundant: true,
             ahead: true,
             least: f64::NEG_INFINITY,
             altogether: f64::NEG_INFINITY,

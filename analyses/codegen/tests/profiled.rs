@@ -60,6 +60,7 @@ fn random_functions(language: Language) -> Count {
         let function = &module.functions[0];
         let terms = Terms {
             flags: true,
+            redundant: true,
             ahead: language == Language::C,
             least: f64::NEG_INFINITY,
             altogether: f64::NEG_INFINITY,

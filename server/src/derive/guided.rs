@@ -7,7 +7,8 @@ use crate::program::{self, Language};
 use codegen::machine::epic::Epic;
 use codegen::profiled::{Processor, Profiled, Terms, transform};
 use codegen::target::ia64::emit::{Options, emit, examine};
-use ir::{Block, Module};
+use facts::paths::{PathNumbers, PathProfile};
+use ir::{Block, Function, Module};
 use smol_str::SmolStr;
 
 /// The share of a function's estimated cycles that a change must save.
@@ -41,17 +42,74 @@ pub fn guided(
     if !known.exact() && known.entries() == 0 {
         return Err(NoPaths::Changed(name));
     }
+    let done = decided(module, (&known.numbers, profile), epic, options);
+    done.ok_or_else(|| NoPaths::Changed(name.clone()))
+}
+
+/// The first function of a module by its paths: the emitted code must take fewer cycles. Where it does not, no
+/// expressions are evaluated ahead; where that does not help either, the function stays as it is. `None`: the counts are not
+/// those of the function.
+pub fn decided(
+    module: &Module,
+    (numbers, profile): (&PathNumbers, &PathProfile),
+    epic: &Epic,
+    options: &Options,
+) -> Option<Profiled> {
+    let function = module.functions.first()?;
     let pipelined = pipelined(module, epic, options);
-    let terms = Terms {
+    let processor = Processor::new(epic);
+    let mut terms = Terms {
         flags: options.convert,
+        redundant: true,
         ahead: true,
         least: LEAST,
         altogether: ALTOGETHER,
         pipelined: &pipelined,
     };
-    let processor = Processor::new(epic);
-    let done = transform(function, &known.numbers, profile, &processor, terms);
-    done.ok_or_else(|| NoPaths::Changed(name.clone()))
+    let mut done = transform(function, numbers, profile, &processor, terms)?;
+    let before = cycles(module, function, &done.executions_before, epic, options);
+    loop {
+        if !done.speculated.is_empty() || !done.sunk.is_empty() {
+            let after = cycles(module, &done.function, &done.executions, epic, options);
+            let (Some(before), Some(after)) = (before, after) else {
+                break;
+            };
+            if before - after >= ALTOGETHER * before {
+                (done.before, done.after) = (before, after);
+                return Some(done);
+            }
+        }
+        if done.speculated.is_empty() {
+            break;
+        }
+        terms.redundant = false;
+        done = transform(function, numbers, profile, &processor, terms)?;
+    }
+    Some(Profiled {
+        function: function.clone(),
+        executions: done.executions_before.clone(),
+        speculated: Vec::new(),
+        sunk: Vec::new(),
+        after: done.before,
+        ..done
+    })
+}
+
+/// Cycles of a module's first function in this form, in the profiled runs. `None`: it has no code.
+fn cycles(
+    module: &Module,
+    function: &Function,
+    executions: &[u64],
+    epic: &Epic,
+    options: &Options,
+) -> Option<f64> {
+    let mut module = module.clone();
+    *module.functions.first_mut()? = function.clone();
+    let mut options = options.clone();
+    let counts = executions.iter().map(|&count| count as f64).collect();
+    options.weights.insert(function.name.clone(), counts);
+    let emitted = emit(&module, epic, &options).ok()?;
+    Some(emitted.cycles(0, epic))
 }
 
 /// The code of a function before and after its profile.

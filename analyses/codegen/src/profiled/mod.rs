@@ -28,6 +28,8 @@ use ways::Work;
 pub struct Terms<'a> {
     /// Copies may execute under a flag.
     pub flags: bool,
+    /// Partly redundant expressions are evaluated elsewhere.
+    pub redundant: bool,
     /// Loads may be speculative: registers keep the mark of one that failed, until a check.
     pub ahead: bool,
     /// The share of the function's cycles that a change must save.
@@ -45,6 +47,8 @@ pub struct Profiled {
     pub function: Function,
     /// Executions of each block in the profiled runs.
     pub executions: Vec<u64>,
+    /// Those of the blocks of the function as it was.
+    pub executions_before: Vec<u64>,
     pub speculated: Vec<Speculated>,
     pub sunk: Vec<Sunk>,
     /// Estimated cycles of the profiled runs, before and after.
@@ -73,13 +77,17 @@ pub fn transform(
     number(&mut work.function);
     debug_assert_eq!(work.function.blocks.len(), blocks, "ways are of blocks");
     let before = work.cycles(processor);
-    let speculated = speculate::speculate(&mut work, processor, terms);
+    let speculated = match terms.redundant {
+        true => speculate::speculate(&mut work, processor, terms),
+        false => Vec::new(),
+    };
     let unread = unread(&numbered, numbers, profile);
     let sunk = sink::sink(&mut work, &unread, processor, terms);
     let after = work.cycles(processor);
     if before - after < terms.altogether * before {
         return Some(Profiled {
             executions: original.executions(),
+            executions_before: original.executions(),
             function: function.clone(),
             speculated: Vec::new(),
             sunk: Vec::new(),
@@ -91,6 +99,7 @@ pub fn transform(
     Some(Profiled {
         function,
         executions,
+        executions_before: original.executions(),
         speculated,
         sunk,
         before,

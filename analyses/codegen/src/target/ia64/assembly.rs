@@ -25,6 +25,8 @@ pub(super) struct Instruction {
     pub(super) cycle: Option<u32>,
     /// Counted from 0 through the file.
     pub(super) function: u32,
+    /// The weight of its block.
+    pub(super) executions: f64,
     /// The directives for the unwinder in front of an instruction of the prologue; `None` behind it.
     pub(super) prologue: Option<String>,
 }
@@ -149,7 +151,7 @@ impl Assembly {
             }
         }
         let mut text = String::new();
-        let mut lines = Vec::new();
+        let (mut lines, mut executions) = (Vec::new(), Vec::new());
         let mut number = 0;
         for (at, (own, instruction)) in printed.iter().enumerate() {
             let instruction = instruction.map(|number| &self.instructions[number]);
@@ -160,6 +162,7 @@ impl Assembly {
             text.push_str(own);
             text.push('\n');
             if let Some(found) = instruction {
+                executions.push((number, found.function, found.executions));
                 if found.loc != Loc::NONE || found.cycle.is_some() {
                     lines.push(Line {
                         line: number,
@@ -178,6 +181,7 @@ impl Assembly {
         Emitted {
             text,
             lines,
+            executions,
             functions,
         }
     }

@@ -19,6 +19,7 @@ use super::code::Allocation;
 use super::converted;
 use super::frame::Frame;
 use super::layout::Wanted;
+use super::listing::listing;
 use super::operation;
 use super::passes::Limits;
 use super::requested::request;
@@ -140,7 +141,37 @@ pub struct Unbundled {
 pub struct Emitted {
     pub text: String,
     pub lines: Vec<Line>,
+    /// The lines of instructions, the numbers of their functions, and the weights of their blocks: the executions that were
+    /// given, or an estimate.
+    pub executions: Vec<(u32, u32, f64)>,
     pub functions: Vec<Report>,
+}
+
+impl Emitted {
+    /// Cycles that the blocks of a function take as they stand, each as often as it is executed: caches hit, branches are predicted, and a
+    /// block begins when all that stands in front of it has finished.
+    #[must_use]
+    pub fn cycles(&self, function: u32, machine: &Epic) -> f64 {
+        let document = syntax::ia64::parse(&self.text);
+        let listing = listing(&document, &self.text);
+        let lines = syntax::LineIndex::new(&self.text);
+        let weight = |item: u32| {
+            let statement = listing.items[item as usize].statement;
+            let start = document.statements[statement as usize].span.start;
+            let line = lines.line_column(start).0;
+            let found = self.executions.binary_search_by_key(&line, |it| it.0);
+            let (_, of, weight) = self.executions[found.ok()?];
+            (of == function).then_some(weight)
+        };
+        let blocks = listing.timing(machine).into_iter();
+        let cycles = blocks.filter_map(|groups| {
+            let (first, last) = (groups.first()?, groups.last()?);
+            // Fillers have no weight of their own.
+            let own = (first.items.start..last.items.end).find_map(weight)?;
+            Some(own * f64::from(last.cycle + last.taken))
+        });
+        cycles.sum()
+    }
 }
 
 /// The names of a module's functions in the text, each another.
@@ -454,6 +485,7 @@ impl Writer {
         let frame = Frame::of(function, allocation);
         let name = &function.name;
         let own = reference(name);
+        let before = self.assembly.instructions.len();
         self.assembly.line("\t.align 32");
         // What is not global is the file's own.
         if !internal {
@@ -494,6 +526,9 @@ impl Writer {
                 targets[*to as usize] = true;
             }
         }
+        let mut known = before;
+        let entered = function.blocks.first().map_or(1.0, |block| block.weight);
+        known = self.executed(known, entered);
         for (at, block) in function.blocks.iter().enumerate() {
             if targets[at] {
                 self.assembly.label(&label(at as u32));
@@ -506,6 +541,7 @@ impl Writer {
                     own.map(|it| print.instruction(it, it.loc, Some(group[0])))
                         .collect()
                 }));
+                known = self.executed(known, block.weight);
                 continue;
             }
             for operation in &block.operations {
@@ -517,6 +553,7 @@ impl Writer {
                 }
                 self.placed(operation, &frame, &print);
             }
+            known = self.executed(known, block.weight);
         }
         self.assembly.line(format!("\t.endp {own}"));
         self.now += 1;
@@ -529,6 +566,13 @@ impl Writer {
             fallen_back,
             bundling: Bundling::default(),
         }
+    }
+
+    /// Instructions from this one on are executed so often; returns how many there are.
+    fn executed(&mut self, from: usize, weight: f64) -> usize {
+        let own = &mut self.assembly.instructions[from..];
+        own.iter_mut().for_each(|it| it.executions = weight);
+        self.assembly.instructions.len()
     }
 
     fn placed(&mut self, operation: &Operation, frame: &Frame, print: &Print<'_>) {
@@ -556,6 +600,7 @@ impl Print<'_> {
             loc,
             cycle,
             function: self.function,
+            executions: 0.0,
             prologue: None,
         }
     }
