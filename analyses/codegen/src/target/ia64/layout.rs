@@ -274,6 +274,7 @@ mod tests {
             is_opaque: false,
             loc: Loc::NONE,
             cycle: None,
+            executions: 0.0,
             function: 3,
             prologue: None,
         };
