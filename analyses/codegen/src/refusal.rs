@@ -49,6 +49,11 @@ pub enum Refusal {
         "the scheduled loop needs more `{file}` registers at once than the {available} that are left"
     )]
     Registers { file: SmolStr, available: u32 },
+    /// The marks of spilled values that a failed speculative load may have marked lie in one register of 64 bits.
+    #[error(
+        "{bytes} bytes of spilled registers besides speculative loads, and the marks of at most {most} are kept"
+    )]
+    Marks { bytes: u32, most: u32 },
     /// Offsets in the frame have few bits: 14 on IA-64, 15 with a sign on the SC140.
     #[error("the stack frame has {bytes} bytes, and at most {most} can be addressed")]
     Frame { bytes: u64, most: u64 },

@@ -6,6 +6,7 @@
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_codegen::machine;
+use lockstep_codegen::refusal::Refusal;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, LoopReport, Method};
 use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Timing, run};
@@ -299,4 +300,35 @@ fn a_value_that_is_replaced_behind_its_exit() {
         let outcome = executed(&text, &arguments, &memory, None);
         assert_eq!(outcome.result, Some(m), "{method:?}\n{text}");
     }
+}
+
+/// Spilled registers whose marks one register could not tell apart: nothing is speculative then.
+#[test]
+fn marks_of_many_spilled_values() {
+    let count = 190;
+    let loads: String = (0..count)
+        .map(|at| format!("long v{at} = p[{at}];"))
+        .collect();
+    let sum: String = (0..count).map(|at| format!("r = r * 3 + v{at};")).collect();
+    let source = format!(
+        "long f(const long *p, const unsigned char *s) {{ {loads} long n = 0; while (*s && *s != 9) {{ s++; n++; }} long r = n; {sum} return r; }}"
+    );
+    let items = parse_text(&source, Dialect::C);
+    let module = lower_unit(&items, &LowerOptions::new(Language::C))[0]
+        .1
+        .module
+        .clone();
+    let table = machine::named("itanium2").expect("a table");
+    let options = Options {
+        pipeline: Some(pipeline::Options::default()),
+        ..Options::default()
+    };
+    let emitted = emit(&module, table.epic().expect("groups"), &options).expect("code");
+    let report = &emitted.functions[0];
+    assert!(
+        matches!(report.fallen_back, Some(Refusal::Marks { bytes, most: 512 }) if bytes > 512),
+        "{:?}",
+        report.fallen_back
+    );
+    assert!(!emitted.text.contains(".s r") && !report.loops[0].pipelined);
 }

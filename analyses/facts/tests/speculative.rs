@@ -232,9 +232,10 @@ fn there(problem: &Problem, inserted: &dyn Fn(usize, usize) -> bool, at_entry: b
     }
 }
 
-/// Returns for each block whether a way from its start ends, or changes an operand, without an evaluation in front of that.
+/// Returns for each block whether a way from its start ends, changes an operand, or goes on for ever, without an evaluation in
+/// front of that.
 fn goes_without(problem: &Problem) -> Vec<bool> {
-    let mut out = vec![false; problem.blocks.len()];
+    let mut out = vec![true; problem.blocks.len()];
     for _ in 0..problem.blocks.len() {
         for (block, local) in problem.blocks.iter().enumerate() {
             let targets = &problem.successors[block];
@@ -303,14 +304,18 @@ fn evaluations_are_the_fewest_and_never_more_than_lazy_code_motion_has() {
             Ok(placed) => placed,
             Err(SpeculationRefusal::NothingGained { evaluations }) => {
                 assert_eq!(evaluations, least, "{problem:?}");
-                assert!(safe.after >= least, "{problem:?} {safe:?}");
+                assert!(
+                    problem.may_fault || safe.after >= least,
+                    "{problem:?} {safe:?}"
+                );
                 continue;
             }
             Err(other) => panic!("{other}: {problem:?}"),
         };
         assert_eq!(placed.after, least, "{problem:?} {placed:?}");
+        // Lazy code motion takes it that loops end.
         assert!(
-            placed.after <= safe.after,
+            problem.may_fault || placed.after <= safe.after,
             "{problem:?} {placed:?} {safe:?}"
         );
         let vain = goes_without(&problem);

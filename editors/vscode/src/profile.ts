@@ -76,10 +76,11 @@ export async function instrumentFile(client: LanguageClient | undefined): Promis
   if (client === undefined || editor === undefined) return;
   const textDocument = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
   await tell(async () => {
-    const outcome = await client.sendRequest<{ path: string; places: number; counters: number; buffer: string; width: number }>("workspace/executeCommand", { command: "lockstep.instrument", arguments: [{ textDocument }] });
+    const outcome = await client.sendRequest<{ path: string; places: number; counters: number; buffer: string; width: number; refused?: string[] }>("workspace/executeCommand", { command: "lockstep.instrument", arguments: [{ textDocument }] });
     await vscode.window.showTextDocument(vscode.Uri.file(outcome.path).with({ scheme: editor.document.uri.scheme, authority: editor.document.uri.authority }), { viewColumn: vscode.ViewColumn.Beside });
     const places = editor.document.languageId === "ia64" ? "functions" : "places";
-    return `${outcome.places} ${places} are counted in “${outcome.buffer}” (${outcome.counters} counters of ${outcome.width} bytes): clear it before the run, then import what it holds.`;
+    const without = outcome.refused?.length ? ` Without probes: ${outcome.refused.join(", ")}.` : "";
+    return `${outcome.places} ${places} are counted in “${outcome.buffer}” (${outcome.counters} counters of ${outcome.width} bytes): clear it before the run, then import what it holds.${without}`;
   });
 }
 

@@ -47,7 +47,7 @@ pub fn guided(
 }
 
 /// The first function of a module by its paths: the emitted code must take fewer cycles. Where it does not, no
-/// expressions are evaluated ahead; where that does not help either, the function stays as it is. `None`: the counts are not
+/// load is speculative, then nothing is evaluated ahead; where that does not help either, the function stays as it is. `None`: the counts are not
 /// those of the function.
 pub fn decided(
     module: &Module,
@@ -79,10 +79,11 @@ pub fn decided(
                 return Some(done);
             }
         }
-        if done.speculated.is_empty() {
-            break;
+        match () {
+            () if done.speculated.iter().any(|it| it.is_speculative) => terms.ahead = false,
+            () if !done.speculated.is_empty() => terms.redundant = false,
+            () => break,
         }
-        terms.redundant = false;
         done = transform(function, numbers, profile, &processor, terms)?;
     }
     Some(Profiled {

@@ -3,7 +3,7 @@
 use super::zeros::profile_path;
 use crate::db::{self, Db, File};
 use crate::profile::readings::{Readings, parse};
-use crate::profile::{LARGEST_PROFILE, probes};
+use crate::profile::{LARGEST_PROFILE, beside, probes};
 use crate::program;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,6 +51,8 @@ pub fn file_readings(db: &dyn Db, file: File) -> FileReadings {
     };
     match db::readings_text(db, db.file(&path)) {
         ReadingsText::Missing => FileReadings::Missing,
+        // One profile may be configured for a directory; it need not be of assembly.
+        ReadingsText::Unusable(_) if path != beside(file.path(db)) => FileReadings::Missing,
         ReadingsText::Unusable(reason) => FileReadings::Unusable(path, Arc::clone(reason)),
         ReadingsText::Read(read) => {
             let text = program::text(file.source(db));

@@ -10,6 +10,7 @@ use super::question::locked;
 use crate::db::{self, Copy, Database, File};
 use crate::derive;
 use crate::derive::bundles::processor;
+use crate::derive::zeros::profile_path;
 use crate::profile::make::{MakeError, Order, make};
 use crate::profile::probes::{self, ProbeKind, ProbeMap};
 use crate::profile::run::RunError;
@@ -140,6 +141,7 @@ fn instrument_branches(db: &Database, file: File) -> std::result::Result<Value, 
         "path": copy,
         "map": place,
         "places": made.functions.len(),
+        "refused": made.refused.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
         "counters": map.counters,
         "buffer": map.symbol,
         "width": 8,
@@ -165,7 +167,7 @@ fn import_probes(
     let (made, all) = probes::read(&map, source, &dump).map_err(|error| error.to_string())?;
     let text = serde_json::to_string_pretty(&as_json(&map, &all, &made.refused))
         .map_err(|error| error.to_string())?;
-    let target = beside(file.path(db));
+    let target = profile_path(db, file).unwrap_or_else(|| beside(file.path(db)));
     crate::host::write(&target, format!("{text}\n").as_bytes())
         .map_err(|error| error.to_string())?;
     let (known, broken): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| it.counts.is_ok());
@@ -210,7 +212,7 @@ impl Backend {
             }
             let read = counts::read(&from)?;
             let imported = counts::import(db, file, &from, &read)?;
-            let target = beside(file.path(db));
+            let target = profile_path(db, file).unwrap_or_else(|| beside(file.path(db)));
             save(&target, &imported.profile).map_err(|error| error.to_string())?;
             Ok::<_, String>((target, imported.profile.items.len(), imported.lost))
         };

@@ -151,6 +151,7 @@ fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> Str
         | Refusal::Variadic { .. }
         | Refusal::ByValue { .. }
         | Refusal::Registers { .. }
+        | Refusal::Marks { .. }
         | Refusal::Frame { .. } => false,
     };
     let Some((first, more)) = missing.split_first().filter(|_| may_be) else {

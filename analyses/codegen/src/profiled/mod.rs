@@ -77,6 +77,9 @@ pub fn transform(
     number(&mut work.function);
     debug_assert_eq!(work.function.blocks.len(), blocks, "ways are of blocks");
     let before = work.cycles(processor);
+    // Of edges that were divided there is no block.
+    let mut executions_before = original.executions();
+    executions_before.truncate(function.blocks.len());
     let speculated = match terms.redundant {
         true => speculate::speculate(&mut work, processor, terms),
         false => Vec::new(),
@@ -86,8 +89,8 @@ pub fn transform(
     let after = work.cycles(processor);
     if before - after < terms.altogether * before {
         return Some(Profiled {
-            executions: original.executions(),
-            executions_before: original.executions(),
+            executions: executions_before.clone(),
+            executions_before,
             function: function.clone(),
             speculated: Vec::new(),
             sunk: Vec::new(),
@@ -99,7 +102,7 @@ pub fn transform(
     Some(Profiled {
         function,
         executions,
-        executions_before: original.executions(),
+        executions_before,
         speculated,
         sunk,
         before,

@@ -71,7 +71,10 @@ impl<'a> Processor<'a> {
             Op::Load(_) => Cost {
                 slots: 1.0,
                 span: 0.0,
-                latency: f64::from(self.table.of(Issue::Load)),
+                latency: f64::from(self.table.of(match data.results.first() {
+                    Some(&value) if function.ty(value).is_float() => Issue::FloatLoad,
+                    _ => Issue::Load,
+                })),
             },
             // A load leaves zeros above what it loads.
             Op::Convert(Convert::ZeroExtend) if is_loaded(function, data.args[0]) => {

@@ -104,9 +104,11 @@ pub(super) fn speculate(
             let safe = tried(expression.is_load());
             let ahead = (expression.is_load() && terms.ahead).then(|| tried(false));
             let more = |at: &(Work, Speculated)| at.1.cycles;
-            let best = safe
+            // The last of equals is taken.
+            let best = ahead
+                .flatten()
                 .into_iter()
-                .chain(ahead.flatten())
+                .chain(safe)
                 .max_by(|left, right| more(left).total_cmp(&more(right)));
             if let Some((after, done)) = best {
                 *work = after;

@@ -22,7 +22,11 @@ pub fn lazy(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
         }
     }
     let computes = |block: usize| local[block].defines || local[block].uses && !local[block].kills;
-    let wanted = problem.wanted();
+    // Evaluated on every way from here that ends: the greatest solution.
+    let mut wanted = vec![true; count];
+    fixed(&mut wanted, |wanted, block| {
+        problem.is_wanted(wanted, block)
+    });
     // There at the end of a block.
     let mut there = vec![true; count];
     fixed(&mut there, |there, block| {
@@ -60,7 +64,7 @@ pub fn lazy(problem: &Problem) -> Result<Placed, SpeculationRefusal> {
 }
 
 /// The greatest solution of an equation of each block.
-pub(super) fn fixed(values: &mut [bool], value: impl Fn(&[bool], usize) -> bool) {
+fn fixed(values: &mut [bool], value: impl Fn(&[bool], usize) -> bool) {
     loop {
         let mut changed = false;
         for block in 0..values.len() {

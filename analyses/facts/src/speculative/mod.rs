@@ -151,15 +151,28 @@ impl Problem {
         Ok(())
     }
 
-    /// Returns for each block whether every way from its start evaluates the expression before an operand changes.
+    /// Returns for each block whether every way from its start evaluates the expression before an operand changes, and
+    /// within a bounded number of steps: a loop may never end.
     #[must_use]
     pub fn wanted(&self) -> Vec<bool> {
-        let mut wanted = vec![true; self.successors.len()];
-        lazy::fixed(&mut wanted, |wanted, block| {
-            let local = self.blocks[block];
-            local.uses || self.wanted_behind(wanted, block) && !local.kills
-        });
-        wanted
+        let mut wanted = vec![false; self.successors.len()];
+        loop {
+            let mut changed = false;
+            for block in (0..wanted.len()).rev() {
+                if !wanted[block] && self.is_wanted(&wanted, block) {
+                    wanted[block] = true;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return wanted;
+            }
+        }
+    }
+
+    fn is_wanted(&self, wanted: &[bool], block: usize) -> bool {
+        let local = self.blocks[block];
+        local.uses || self.wanted_behind(wanted, block) && !local.kills
     }
 
     fn wanted_behind(&self, wanted: &[bool], block: usize) -> bool {

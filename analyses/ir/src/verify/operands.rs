@@ -113,6 +113,10 @@ pub(super) fn check(function: &Function, module: Option<&Module>, data: &InstDat
             want(s.results[0] == Type::Ptr(Space::Local), "a local pointer")
         }
         Op::Load(access) => {
+            want(
+                access.speculation.is_none() || !access.volatile,
+                "no volatile access that is speculative",
+            )?;
             if access.speculation == Some(Speculation::Check) {
                 s.count(2, 1)?;
                 want(s.args[1] == s.results[0], "a value of the result's type")?;
@@ -125,6 +129,10 @@ pub(super) fn check(function: &Function, module: Option<&Module>, data: &InstDat
         Op::Store(access) => {
             want(s.args.len() >= 2, "an address and values")?;
             want(s.results.is_empty(), "no results")?;
+            want(
+                access.speculation.is_none(),
+                "a load where it is speculative",
+            )?;
             s.address(access)
         }
         Op::Atomic(op, access) => atomic(*op, access, s),

@@ -3,9 +3,10 @@
 use crate::db::{self, Db, File};
 use crate::derive::readings::{FileReadings, file_readings};
 use crate::profile::readings::{FunctionReadings, LoadReading, Readings};
-use crate::program::Language;
+use crate::program::{self, Language};
 use crate::views::model::{Category, Hint};
 use crate::views::zeros::percent;
+use rustc_hash::FxHashSet;
 use std::path::Path;
 use syntax::Span;
 
@@ -20,7 +21,6 @@ fn share(part: u64, of: u64) -> String {
 
 fn times(count: u64) -> String {
     match count {
-        0 => "never".to_owned(),
         1 => "once".to_owned(),
         count => format!("{count} times"),
     }
@@ -34,9 +34,11 @@ pub fn counts(db: &dyn Db, file: File, range: Span, line_end: &dyn Fn(u32) -> u3
     let FileReadings::Read(_, readings) = file_readings(db, file) else {
         return Vec::new();
     };
+    let guarded = guarded(db, file);
     let mut told: Vec<(u32, String)> = Vec::new();
     for function in &readings.functions {
         let label = match (function.entries, function.paths.len()) {
+            (Some(0), _) => "never entered".to_owned(),
             (Some(count), _) => format!("entered {}", times(count)),
             (None, 0) => String::new(),
             (None, 1) => "1 path taken".to_owned(),
@@ -49,7 +51,7 @@ pub fn counts(db: &dyn Db, file: File, range: Span, line_end: &dyn Fn(u32) -> u3
                 executed => format!("taken {}", share(branch.taken, executed)),
             };
             let certain = branch.executed > 0 && branch.taken == branch.executed;
-            if !certain || is_guarded(db, file, branch.line) {
+            if !certain || guarded.contains(&branch.line) {
                 told.push((branch.line, label));
             }
         }
@@ -76,16 +78,15 @@ pub fn counts(db: &dyn Db, file: File, range: Span, line_end: &dyn Fn(u32) -> u3
     hints.collect()
 }
 
-/// Returns true if the branch of a line stands under a predicate: others always branch.
-fn is_guarded(db: &dyn Db, file: File, line: u32) -> bool {
+/// The lines of branches under a predicate, from 1: others always branch.
+fn guarded(db: &dyn Db, file: File) -> FxHashSet<u32> {
     let assembly = db::assembly(db, file);
     let lines = db::line_index(db, file);
-    assembly.listing.items.iter().any(|item| {
-        let start = assembly.place(item).start;
-        item.inst.predicate != 0
-            && item.inst.branch.is_some()
-            && lines.line_column(start).0 + 1 == line
-    })
+    let items = assembly.listing.items.iter();
+    let branches = items.filter(|it| it.inst.predicate != 0 && it.inst.branch.is_some());
+    branches
+        .map(|it| lines.line_column(assembly.place(it).start).0 + 1)
+        .collect()
 }
 
 /// The counts of an instruction, for its hover; `line` from 1.
@@ -97,7 +98,8 @@ pub(super) fn hover(db: &dyn Db, file: File, line: u32) -> Option<String> {
             name(&path)
         )),
         FileReadings::Read(path, readings) => {
-            let told = counted(&readings, line)?;
+            let text = program::text(file.source(db));
+            let told = counted(&readings, line, text)?;
             Some(format!("{told} (`{}`)", name(&path)))
         }
     }
@@ -108,9 +110,15 @@ fn name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn counted(readings: &Readings, line: u32) -> Option<String> {
+fn counted(readings: &Readings, line: u32, text: &str) -> Option<String> {
     let of = readings.functions.iter().filter(|it| it.line <= line);
     let function = of.max_by_key(|it| it.line)?;
+    // Behind its end may be a function that has no counts.
+    let (first, between) = (function.line as usize - 1, (line - function.line) as usize);
+    let mut before = text.lines().skip(first).take(between);
+    if before.any(|it| it.trim_start().starts_with(".endp")) {
+        return None;
+    }
     if let Some(why) = &function.unbalanced {
         return Some(format!("The counters are not those of whole runs: {why}"));
     }
@@ -129,9 +137,13 @@ fn counted(readings: &Readings, line: u32) -> Option<String> {
     }
     let blocks = function.blocks.iter().filter(|it| it.line <= line);
     if let Some(block) = blocks.max_by_key(|it| it.line) {
-        return Some(format!("Executed {}", times(block.count)));
+        return Some(match block.count {
+            0 => "Never executed".to_owned(),
+            count => format!("Executed {}", times(count)),
+        });
     }
     match function.entries {
+        Some(0) => Some(format!("`{}` was never entered", function.item)),
         Some(count) => Some(format!("`{}` was entered {}", function.item, times(count))),
         None => paths(function),
     }
@@ -157,7 +169,8 @@ fn values(load: &LoadReading) -> String {
 }
 
 fn paths(function: &FunctionReadings) -> Option<String> {
-    let total: u64 = function.paths.iter().map(|path| path.count).sum();
+    let counts = function.paths.iter().map(|path| path.count);
+    let total = counts.fold(0, u64::saturating_add);
     let listed = function.paths.iter().take(LISTED);
     let listed: Vec<String> = listed
         .map(|path| {

@@ -29,6 +29,7 @@ use crate::allocate;
 use crate::machine::epic::Epic;
 use crate::merge::merge;
 pub use crate::merge::merged;
+use crate::mir::Target as _;
 use crate::predicate::hammocks::{self, Conversions, Judge, Terms};
 use crate::predicate::loops::Region;
 use crate::refusal::{Refusal, Refused};
@@ -37,7 +38,7 @@ use crate::target::ia64::describe::executed;
 use crate::target::ia64::pipeline::{self, LoopReport, pipeline_each};
 use ir::{BranchKind, Loc, Module};
 use isa::ia64::Branch;
-use isa::ia64::{Inst, Reg};
+use isa::ia64::{Ia64, Inst, Reg};
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 
@@ -285,6 +286,10 @@ fn emit_parts(
     (refused, writer.assembly.print(layout, functions))
 }
 
+/// Bytes of spilled registers whose marks are told apart: `ar.unat` has a bit for each of 64 words, by six bits of their
+/// addresses (Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 4.4.4.6).
+const MARKED: u32 = 512;
+
 /// The reason why the frame of a function is no frame.
 fn too_large(lowered: &Lowered) -> Option<Refused> {
     let bytes = Frame::of(&lowered.function, &lowered.allocation).bytes;
@@ -384,7 +389,15 @@ fn lowered(
     let mut conversions = if_converted(&mut function, &source, machine, options);
     allocate::jumps(&mut function);
     let mut fallen_back = None;
-    let allocation = match allocate::allocate(&mut function, machine, &options.limits) {
+    let allocated = |function: &mut Function| {
+        let allocation = allocate::allocate(function, machine, &options.limits)?;
+        let kept = allocation.spilled <= MARKED || !Ia64::marks(function);
+        kept.then_some(allocation.clone()).ok_or(Refusal::Marks {
+            bytes: allocation.spilled,
+            most: MARKED,
+        })
+    };
+    let allocation = match allocated(&mut function) {
         Ok(allocation) => allocation,
         // Without what was scheduled there is always a way.
         Err(reason) => {
@@ -396,7 +409,7 @@ fn lowered(
             let lost = lost.map(|made| (made.loc, hammocks::Kept::Registers));
             conversions.kept.extend(lost);
             fallen_back = Some(reason);
-            allocate::allocate(&mut function, machine, &options.limits).map_err(|reason| {
+            allocated(&mut function).map_err(|reason| {
                 vec![Refused {
                     reason,
                     loc: Loc::NONE,
