@@ -6,7 +6,7 @@ use crate::db::{self, Db, Item};
 use crate::program::{self, Language};
 use codegen::machine::epic::Epic;
 use codegen::profiled::{Processor, Profiled, Terms, transform};
-use codegen::target::ia64::emit::{Options, emit, examine};
+use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use facts::paths::{PathNumbers, PathProfile};
 use ir::{Block, Function, Module};
 use smol_str::SmolStr;
@@ -46,9 +46,9 @@ pub fn guided(
     done.ok_or_else(|| NoPaths::Changed(name.clone()))
 }
 
-/// The first function of a module by its paths: the emitted code must take fewer cycles. Where it does not, no
-/// load is speculative, then nothing is evaluated ahead; where that does not help either, the function stays as it is. `None`: the counts are not
-/// those of the function.
+/// The first function of a module by its paths: the emitted code must take fewer cycles. Where it does not, no load is
+/// speculative, then nothing is evaluated ahead; where that does not help either, the function stays as it is. `None`: the
+/// counts are not those of the function.
 pub fn decided(
     module: &Module,
     (numbers, profile): (&PathNumbers, &PathProfile),
@@ -67,10 +67,13 @@ pub fn decided(
         pipelined: &pipelined,
     };
     let mut done = transform(function, numbers, profile, &processor, terms)?;
-    let before = cycles(module, function, &done.executions_before, epic, options);
+    let cycles = |function: &Function, executions: &[u64]| {
+        Some(emitted(module, function, executions, epic, options)?.cycles(0, epic))
+    };
+    let before = cycles(function, &done.executions_before);
     loop {
         if !done.speculated.is_empty() || !done.sunk.is_empty() {
-            let after = cycles(module, &done.function, &done.executions, epic, options);
+            let after = cycles(&done.function, &done.executions);
             let (Some(before), Some(after)) = (before, after) else {
                 break;
             };
@@ -96,21 +99,20 @@ pub fn decided(
     })
 }
 
-/// Cycles of a module's first function in this form, in the profiled runs. `None`: it has no code.
-fn cycles(
+/// A module's first function in this form, with its executions in the profiled runs as weights. `None`: it has no code.
+fn emitted(
     module: &Module,
     function: &Function,
     executions: &[u64],
     epic: &Epic,
     options: &Options,
-) -> Option<f64> {
+) -> Option<Emitted> {
     let mut module = module.clone();
     *module.functions.first_mut()? = function.clone();
     let mut options = options.clone();
     let counts = executions.iter().map(|&count| count as f64).collect();
     options.weights.insert(function.name.clone(), counts);
-    let emitted = emit(&module, epic, &options).ok()?;
-    Some(emitted.cycles(0, epic))
+    emit(&module, epic, &options).ok()
 }
 
 /// The code of a function before and after its profile.
@@ -123,8 +125,8 @@ pub struct GuidedCode {
     pub after: String,
 }
 
-/// The code of an item of C before and after its profile, in both cases with loops pipelined and branches converted; `None`: it is
-/// the same.
+/// The code of an item of C before and after its profile, in both cases with loops pipelined and branches converted by
+/// the counts of the profile; `None`: it is the same.
 pub fn code(db: &dyn Db, item: Item<'_>) -> Option<GuidedCode> {
     let file = item.main(db);
     if file.language(db) != Language::C {
@@ -133,7 +135,7 @@ pub fn code(db: &dyn Db, item: Item<'_>) -> Option<GuidedCode> {
     let table = db::processor(db, program::settings(db, file));
     let epic = table.epic()?;
     let module = &db::lowered(db, item).first()?.module;
-    let mut options = Options {
+    let options = Options {
         convert: true,
         ..scheduled::options(db, file)
     };
@@ -141,16 +143,15 @@ pub fn code(db: &dyn Db, item: Item<'_>) -> Option<GuidedCode> {
     if done.sunk.is_empty() && done.speculated.is_empty() {
         return None;
     }
-    let before = emit(module, epic, &options).ok()?.text;
-    let mut module = module.clone();
-    let counts = done.executions.iter().map(|&count| count as f64).collect();
-    options.weights.insert(done.function.name.clone(), counts);
-    *module.functions.first_mut()? = done.function;
+    let function = module.functions.first()?;
+    let text = |function: &Function, executions: &[u64]| {
+        Some(emitted(module, function, executions, epic, &options)?.text)
+    };
     Some(GuidedCode {
         processor: table.name.clone(),
         saved: 1.0 - done.after / done.before,
-        before,
-        after: emit(&module, epic, &options).ok()?.text,
+        before: text(function, &done.executions_before)?,
+        after: text(&done.function, &done.executions)?,
     })
 }
 

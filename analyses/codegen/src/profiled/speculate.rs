@@ -365,6 +365,7 @@ impl Placing<'_> {
             }
         }
         let mut marked = vec![false; blocks];
+        marked[self.problem.entry] = starts[self.problem.entry] == Some(true);
         // It only ever turns to true.
         loop {
             let mut changed = false;
@@ -382,9 +383,6 @@ impl Placing<'_> {
             if !changed {
                 break;
             }
-        }
-        if let Some(true) = starts[self.problem.entry] {
-            marked[self.problem.entry] = true;
         }
         marked
     }
