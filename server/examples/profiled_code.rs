@@ -14,7 +14,7 @@ use codegen::target::ia64::emit::{Options, emit};
 use codegen::target::ia64::pipeline;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{Language, Module};
-use lockstep_server::derive::guided::decided;
+use lockstep_server::derive::guided::{Counted, decided};
 use lockstep_server::derive::timing::timing;
 use lockstep_server::profile::record::{Recorder, Stream};
 use oracle::interp::{self, Launch};
@@ -147,7 +147,12 @@ fn main() {
             pipeline: Some(pipeline::Options::default()),
             ..Options::default()
         };
-        let Some(done) = decided(&module, (&numbers, &profile), epic, &options) else {
+        let counted = Counted {
+            numbers: &numbers,
+            profile: &profile,
+            edges_alone: false,
+        };
+        let Some(done) = decided(&module, counted, epic, &options) else {
             continue;
         };
         if done.sunk.is_empty() && done.speculated.is_empty() {

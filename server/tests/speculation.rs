@@ -68,6 +68,43 @@ fn an_expression_is_evaluated_ahead_where_most_runs_need_it() {
     assert!(after.contains(expected), "{after}");
 }
 
+/// Ten calls by `gcov -b -c`.
+const GCOV: &str = "        -:    0:Source:shade.c
+function shade called 10 returned 100% blocks executed 100%
+       10:    3:float shade(float d, float k, int far, int lit) {
+       10:    4:    float fog = 0.0f;
+       10:    5:    if (far) {
+branch  0 taken 8 (fallthrough)
+branch  1 taken 2
+        8:    6:        fog = expf(-d * k);
+       10:    8:    float glow = 1.0f - fog;
+       10:    9:    if (lit) {
+branch  0 taken 9 (fallthrough)
+branch  1 taken 1
+        9:   10:        glow += sqrtf(expf(-d * k));
+       10:   12:    return glow;
+";
+
+#[test]
+fn counts_of_edges_are_enough() {
+    let place = Place::new("speculation-edges");
+    let file = place.file("shade.c", SHADE);
+    let report = place.file("shade.c.gcov", GCOV);
+    let imported = lockstep(&["profile", "import", &file, "--gcov", &report, "--no-config"]);
+    assert!(imported.status.success(), "{}", errors(&imported));
+    let listed = text(&lockstep(&[
+        "actions",
+        &file,
+        "--at",
+        "10:23",
+        "--no-config",
+    ]));
+    assert!(
+        listed.contains("Evaluate `expf(-d * k)` ahead: 10 evaluations in the place of 17"),
+        "{listed}"
+    );
+}
+
 #[test]
 fn what_might_end_the_program_stays() {
     let place = Place::new("speculation-hazard");

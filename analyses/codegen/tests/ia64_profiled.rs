@@ -74,6 +74,7 @@ fn judge_kernel(kernel: &Kernel, table: &Table, best: bool, count: &mut Count) {
         &recorder.profile,
         &Processor::new(epic),
         Terms {
+            sinks: true,
             flags: true,
             redundant: true,
             ahead: true,

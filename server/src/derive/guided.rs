@@ -20,7 +20,7 @@ pub const ALTOGETHER: f64 = 0.02;
 /// that move past a meeting of ways become predicates, so they are used where branches are converted.
 ///
 /// # Errors
-/// There is no profile of it, or none with counts of paths.
+/// There is no profile of it, or none with counts.
 pub fn guided(
     db: &dyn Db,
     item: Item<'_>,
@@ -36,14 +36,28 @@ pub fn guided(
     let not_run = || NoPaths::NotRun(name.clone());
     let function = module.functions.first().ok_or_else(not_run)?;
     let known = known_paths(db, item, function).ok_or_else(not_run)?;
-    let profile = known
-        .profile()
-        .ok_or_else(|| NoPaths::EdgesAlone(name.clone()))?;
+    let counted = known
+        .with_edges()
+        .ok_or_else(|| NoPaths::Bounds(name.clone()))?;
     if !known.exact() && known.entries() == 0 {
         return Err(NoPaths::Changed(name));
     }
-    let done = decided(module, (&known.numbers, profile), epic, options);
+    let profile = Counted {
+        numbers: &known.numbers,
+        profile: &counted,
+        edges_alone: known.profile().is_none(),
+    };
+    let done = decided(module, profile, epic, options);
     done.ok_or_else(|| NoPaths::Changed(name.clone()))
+}
+
+/// The counts of a function's paths.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted<'a> {
+    pub numbers: &'a PathNumbers,
+    pub profile: &'a PathProfile,
+    /// The paths are some of those whose edges have the counts of the profile: no value sinks by them.
+    pub edges_alone: bool,
 }
 
 /// The first function of a module by its paths: the emitted code must take fewer cycles. Where it does not, no load is
@@ -51,14 +65,18 @@ pub fn guided(
 /// counts are not those of the function.
 pub fn decided(
     module: &Module,
-    (numbers, profile): (&PathNumbers, &PathProfile),
+    counted: Counted<'_>,
     epic: &Epic,
     options: &Options,
 ) -> Option<Profiled> {
     let function = module.functions.first()?;
+    let Counted {
+        numbers, profile, ..
+    } = counted;
     let pipelined = pipelined(module, epic, options);
     let processor = Processor::new(epic);
     let mut terms = Terms {
+        sinks: !counted.edges_alone,
         flags: options.convert,
         redundant: true,
         ahead: true,

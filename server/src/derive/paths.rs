@@ -15,6 +15,7 @@ use facts::values::stored::{
 };
 use ir::{Block, EntityVec, Function, Inst, Loc, Op};
 use smol_str::SmolStr;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use syntax::{FileId, Span};
 
@@ -96,6 +97,15 @@ impl Known {
         }
     }
 
+    /// Paths whose edges have the counts of the profile: those that were taken where they were counted, else some of the many,
+    /// for what depends on edges alone. `None`: counts of edges are bounds.
+    pub(super) fn with_edges(&self) -> Option<Cow<'_, PathProfile>> {
+        match &self.taken {
+            Taken::Paths(found) => Some(Cow::Borrowed(&found.profile)),
+            Taken::Edges(found) => Some(Cow::Owned(found.counts.some_paths(&self.numbers)?)),
+        }
+    }
+
     /// The code is the one that was profiled.
     pub(super) fn exact(&self) -> bool {
         match &self.taken {
@@ -115,18 +125,7 @@ impl Known {
     /// Returns the number of times that each edge was taken.
     pub(super) fn edges(&self) -> EdgeCounts {
         match &self.taken {
-            Taken::Paths(found) => {
-                let exact = |of: &Vec<u64>| of.iter().map(|&n| CountBounds::exact(n)).collect();
-                EdgeCounts {
-                    entries: CountBounds::exact(found.profile.entries(&self.numbers)),
-                    edges: found
-                        .profile
-                        .edges(&self.numbers)
-                        .iter()
-                        .map(exact)
-                        .collect(),
-                }
-            }
+            Taken::Paths(found) => EdgeCounts::of(&found.profile, &self.numbers),
             Taken::Edges(found) => found.counts.clone(),
         }
     }
@@ -183,8 +182,8 @@ pub enum NoPaths {
     /// The profile does not know the function, or has no paths of it.
     NotRun(SmolStr),
     Numbers(SmolStr, PathRefusal),
-    /// Edges alone were counted.
-    EdgesAlone(SmolStr),
+    /// Edges alone were counted, and of some there are bounds.
+    Bounds(SmolStr),
     /// Counts of edges that are found again in the code as it is now are not those of a flow.
     Changed(SmolStr),
     /// Paths over so many iterations were not recorded, or over another number of them.

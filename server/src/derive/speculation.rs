@@ -3,7 +3,7 @@
 
 use super::partly_dead::{is_written, judge, part_of, price};
 use super::parts::parts_lanes;
-use super::paths::known_paths;
+use super::paths::{Known, known_paths};
 use super::pressure::outer;
 use super::versions::with_source;
 use crate::db::{self, Db, File, Item};
@@ -60,12 +60,13 @@ fn attempt(
 ) -> Result<Offer, Refusal> {
     let part = part_of(db, item, place);
     let known = part.and_then(|part| known_paths(db, item, part.function));
-    let recorded = part.zip(known.as_ref()).and_then(|(part, known)| {
-        Some(Recorded {
-            function: part.function,
-            numbers: &known.numbers,
-            profile: known.profile()?,
-        })
+    // Which edges are taken how often is all that decides here.
+    let counted = known.as_ref().and_then(Known::with_edges);
+    let recorded = part.zip(known.as_ref()).zip(counted.as_deref());
+    let recorded = recorded.map(|((part, known), profile)| Recorded {
+        function: part.function,
+        numbers: &known.numbers,
+        profile,
     });
     let parts_lanes = |condition: Span| parts_lanes(part.as_ref(), condition);
     let terms = Terms {

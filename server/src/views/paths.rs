@@ -179,8 +179,8 @@ pub fn reason(reason: &NoPaths) -> String {
                 "the profile has no paths of `{name}` over {wanted} iterations, but {known}: `lockstep profile FILE --iterations {wanted}` records them"
             )
         }
-        NoPaths::EdgesAlone(name) => {
-            format!("the profile has counts of the edges of `{name}`, which do not tell its paths")
+        NoPaths::Bounds(name) => {
+            format!("the profile has bounds of how often the branches of `{name}` were taken, not their counts")
         }
         NoPaths::Numbers(name, refusal) => format!("`{name}`: {refusal}"),
     }

@@ -26,6 +26,8 @@ use ways::Work;
 /// The terms on which a function is transformed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Terms<'a> {
+    /// Values are computed where they are read: by counts of paths, not of edges alone.
+    pub sinks: bool,
     /// Copies may execute under a flag.
     pub flags: bool,
     /// Partly redundant expressions are evaluated elsewhere.
@@ -84,8 +86,13 @@ pub fn transform(
         true => speculate::speculate(&mut work, processor, terms),
         false => Vec::new(),
     };
-    let unread = unread(&numbered, numbers, profile);
-    let sunk = sink::sink(&mut work, &unread, processor, terms);
+    let sunk = match terms.sinks {
+        true => {
+            let unread = unread(&numbered, numbers, profile);
+            sink::sink(&mut work, &unread, processor, terms)
+        }
+        false => Vec::new(),
+    };
     let after = work.cycles(processor);
     if before - after < terms.altogether * before {
         return Some(Profiled {

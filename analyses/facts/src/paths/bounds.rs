@@ -8,6 +8,8 @@
 //! that leave it over the path's next edge overlap if both together are more than those of the node. Counts
 //! of edges may be bounds themselves.
 //!
+//! A profile of some paths has the same edges (`EdgeCounts::some_paths`): enough for what depends on edges alone.
+//!
 //! Paths are ranked from their beginnings: the count that remains on the best way from each node is known
 //! beforehand, so that each beginning that is looked at becomes a path of the result. Linear in the edges,
 //! and in the paths with their ways on.
@@ -15,7 +17,7 @@
 //! Source: Ball, Mataga, Sagiv 1998, definite and potential flow.
 
 use super::numbering::backwards;
-use super::{Ending, Path, PathGraph, Start};
+use super::{Ending, Path, PathGraph, PathNumbers, PathProfile, Start};
 use std::collections::BinaryHeap;
 
 /// Bounds of a count.
@@ -75,6 +77,16 @@ pub struct EdgeCounts {
 }
 
 impl EdgeCounts {
+    /// The counts of a profile's edges.
+    #[must_use]
+    pub fn of(profile: &PathProfile, numbers: &PathNumbers) -> Self {
+        let exact = |of: &Vec<u64>| of.iter().map(|&n| CountBounds::exact(n)).collect();
+        EdgeCounts {
+            entries: CountBounds::exact(profile.entries(numbers)),
+            edges: profile.edges(numbers).iter().map(exact).collect(),
+        }
+    }
+
     /// Returns true if no count is a bound.
     #[must_use]
     pub fn is_exact(&self) -> bool {
@@ -115,6 +127,71 @@ impl EdgeCounts {
         }
         sum
     }
+
+    /// A profile of paths with exactly these counts of edges, of the many that there are: right for what depends on edges alone.
+    /// `None`: counts are bounds, or none of a flow. Each path takes up an edge, so linear in the edges for each of them.
+    #[must_use]
+    pub fn some_paths(&self, numbers: &PathNumbers) -> Option<PathProfile> {
+        if !self.is_exact() {
+            return None;
+        }
+        let graph = numbers.graph();
+        let counts = self.edges.iter();
+        let mut left: Vec<Vec<u64>> = counts
+            .map(|of| of.iter().map(|count| count.least).collect())
+            .collect();
+        let nodes = 0..graph.successors.len();
+        let behind = nodes.map(|node| (Start::Behind(node), node, begun(graph, self, node).least));
+        let entered = (Start::Entry, graph.entry, self.entries.least);
+        let mut out = PathProfile::default();
+        for (start, first, mut flow) in std::iter::once(entered).chain(behind) {
+            while flow > 0 {
+                let (path, count) = some_path(graph, &left, start, first, flow)?;
+                let last = path.nodes.len() - 1;
+                for (at, &node) in path.nodes.iter().enumerate() {
+                    let edge = match path.ending {
+                        _ if at < last => path.edges[at],
+                        Ending::Edge(edge) => edge,
+                        Ending::Exit => break,
+                    };
+                    left[node][edge] -= count;
+                }
+                flow -= count;
+                *out.counts.entry(numbers.number(&path)?).or_default() += count;
+            }
+        }
+        let all = left.iter().flatten();
+        all.copied().all(|count| count == 0).then_some(out)
+    }
+}
+
+/// A path over edges of which something is left, and how often it can be taken.
+fn some_path(
+    graph: &PathGraph,
+    left: &[Vec<u64>],
+    start: Start,
+    first: usize,
+    flow: u64,
+) -> Option<(Path, u64)> {
+    let mut path = Path {
+        start,
+        nodes: vec![first],
+        edges: Vec::new(),
+        ending: Ending::Exit,
+    };
+    let (mut node, mut count) = (first, flow);
+    while !graph.successors[node].is_empty() {
+        let edge = left[node].iter().position(|&left| left > 0)?;
+        count = count.min(left[node][edge]);
+        if graph.ends[node][edge] {
+            path.ending = Ending::Edge(edge);
+            break;
+        }
+        path.edges.push(edge);
+        node = graph.successors[node][edge];
+        path.nodes.push(node);
+    }
+    Some((path, count))
 }
 
 /// The counts of a graph with the executions of its nodes, looked at path by path.

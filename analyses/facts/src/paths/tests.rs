@@ -210,6 +210,15 @@ fn walks_count_the_same_however_the_additions_are_placed() {
         assert_eq!(profile.edges(&numbers), taken);
         assert_eq!(profile.entries(&numbers), entries);
         let counts = exact(entries, &taken);
+        assert_eq!(EdgeCounts::of(&profile, &numbers), counts);
+        let some = counts.some_paths(&numbers).expect("counts of whole runs");
+        assert_eq!(EdgeCounts::of(&some, &numbers), counts);
+        assert_eq!(some.total(), profile.total());
+        let mut wrong = counts.clone();
+        if let Some(count) = wrong.edges.iter_mut().flatten().next_back() {
+            *count = CountBounds::exact(count.least + 1);
+            assert_eq!(wrong.some_paths(&numbers), None);
+        }
         let passed: Vec<CountBounds> = nodes.iter().map(|&n| CountBounds::exact(n)).collect();
         assert_eq!(counts.passed(&graph), passed);
         assert_eq!(counts.paths(&graph), CountBounds::exact(profile.total()));
