@@ -90,3 +90,64 @@ fn a_line_above_a_branch_makes_predicates_of_it() {
         "{refused}"
     );
 }
+
+const CLAMP: &str = "\
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry clamp(.param .u64 out, .param .u32 least)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<6>;
+	.reg .b64 %rd<3>;
+	ld.param.u64 %rd0, [out];
+	ld.param.u32 %r0, [least];
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %rd1, %r1, 4;
+	add.s64 %rd2, %rd0, %rd1;
+	ld.global.u32 %r2, [%rd2];
+	setp.lt.s32 %p0, %r2, %r0;
+	@%p0 bra $LOW;
+	add.s32 %r3, %r2, 1;
+	bra $DONE;
+$LOW:
+	mov.u32 %r3, %r0;
+$DONE:
+	st.global.u32 [%rd2], %r3;
+	setp.lt.s32 %p1, %r0, 0;
+	@%p1 bra $END;
+	sin.approx.f32 %r4, %r3;
+	sin.approx.f32 %r4, %r4;
+	sin.approx.f32 %r4, %r4;
+	st.global.u32 [%rd2], %r4;
+$END:
+	ret;
+}
+";
+
+#[test]
+fn a_branch_of_ptx_becomes_predicates_where_that_is_cheap() {
+    let place = Place::new("if-convert-ptx");
+    let file = place.file("clamp.ptx", CLAMP);
+    let at = |command: &[&str], at: &str| {
+        let mut all = command.to_vec();
+        all.extend([file.as_str(), "--at", at, "--no-config"]);
+        lockstep(&all)
+    };
+    let listed = text(&at(&["actions"], "16:4"));
+    assert!(
+        listed.contains("where its lanes part (estimate for sm_80)")
+            && listed.contains("2 statements under `%p0`"),
+        "{listed}"
+    );
+    let after = text(&at(&["apply", "if-convert-region"], "16:4"));
+    let expected = "\tsetp.lt.s32 %p0, %r2, %r0;
+\t@!%p0 add.s32 %r3, %r2, 1;
+\t@%p0 mov.u32 %r3, %r0;
+$DONE:
+";
+    assert!(after.contains(expected), "{after}");
+    // All lanes take it together: nothing is gained where the side is executed.
+    let refused = errors(&at(&["apply", "if-convert-region"], "24:4"));
+    assert!(refused.contains("take it together"), "{refused}");
+}

@@ -7,7 +7,8 @@ use crate::program::{self, Body};
 use codegen::specialize::accept::Model;
 use codegen::specialize::frequency::frequency;
 use codegen::specialize::ptx::{
-    Candidate, Document, Refusal, Rejection, Settings, Stay, Sunk, check, remove, unguard,
+    Candidate, Converted, Document, Refusal, Rejection, Settings, Stay, Sunk, Unconverted, check,
+    remove, unguard,
 };
 use facts::cost::Machine;
 use ir::{Block, EntityVec, Function};
@@ -94,6 +95,17 @@ impl<'a> Trying<'a> {
         let parts_lanes = |span: Span| parts_lanes(&parts, span);
         let profiled = self.profiled.then_some(&self.weights);
         Some(self.document.sink(at, self.machine, profiled, &parts_lanes))
+    }
+
+    /// Converts the branch at an item-relative offset to predicates. `None`: there is no statement.
+    #[must_use]
+    pub fn convert(&self, offset: u32) -> Option<Result<Converted, Unconverted>> {
+        let at = self.document.statement_at(offset)?;
+        let parts = parts::parts(self.db, self.item);
+        let parts_lanes = |span: Span| parts_lanes(&parts, span);
+        let profiled = self.profiled.then_some(&self.weights);
+        let document = &self.document;
+        Some(document.convert(at, self.machine, profiled, &parts_lanes))
     }
 
     /// The permissions of the configuration and the facts.

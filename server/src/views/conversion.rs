@@ -1,11 +1,12 @@
-//! The action that makes predicates of a branch of C on a processor that has them: `#pragma lockstep if_convert` above the `if`,
-//! which `emit` and the code beside the source obey.
+//! The action that makes predicates of a branch: of C on a processor that has them `#pragma lockstep if_convert` above the `if`,
+//! which `emit` and the code beside the source obey; of PTX the predicates themselves.
 
 use super::model::{Action, Doing, edited};
 use crate::db::{self, Db, File, Item};
 use crate::derive::loops::{conversions, in_shown_function};
+use crate::derive::ptx_versions::Trying;
 use crate::derive::versions::executions;
-use crate::program;
+use crate::program::{self, Language};
 use codegen::loops::{Pragma, branch_at, pragma_of, with_pragma, without_pragma};
 use codegen::predicate::hammocks::Conversion;
 use codegen::specialize::source::Source;
@@ -19,6 +20,9 @@ const LINE: &str = "#pragma lockstep if_convert";
 
 /// The branch whose head is at a place, as predicates, or the reason why it stays a branch.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    if file.language(db) == Language::Ptx {
+        return of_ptx(db, file, range.start).into_iter().collect();
+    }
     let mut out = Vec::new();
     in_shown_function(
         db,
@@ -39,6 +43,63 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         },
     );
     out
+}
+
+/// The branch of PTX at a place.
+fn of_ptx(db: &dyn Db, file: File, offset: u32) -> Option<Action> {
+    let (place, item) = program::item_at(db, file, offset)?;
+    let trying = Trying::new(db, file, item)?;
+    let tried = trying.convert(offset.saturating_sub(place.start))?;
+    let mut out = Action::rewrite(ID, "If-convert the branch".to_owned());
+    match tried {
+        Ok(made) => {
+            let cycles = made.cycles;
+            let (compared, when) = match made.parts {
+                true => (cycles.parted, "where its lanes part"),
+                false => (
+                    cycles.taken.max(cycles.passed),
+                    "on the longer side, for all its lanes",
+                ),
+            };
+            out.title = format!(
+                "If-convert the branch: {} cycles of a warp for {} {when} (estimate for {})",
+                tenths(cycles.converted),
+                tenths(compared),
+                trying.machine.name
+            );
+            let count: usize = made.statements.iter().sum();
+            out.effect = format!(
+                "{count} statement{} under `{}`, and no place where lanes meet again; {} cycles today where a whole warp jumps, {} where none of its lanes does",
+                if count == 1 { "" } else { "s" },
+                made.predicate,
+                tenths(cycles.taken),
+                tenths(cycles.passed)
+            );
+            if let Some((before, after)) = made.profiled {
+                let gain = if after < before {
+                    ""
+                } else {
+                    ": it gains nothing"
+                };
+                out.effect += &format!(
+                    "; by the profile {} cycles of a warp for {}, without those that lanes wait to meet{gain}",
+                    tenths(after),
+                    tenths(before)
+                );
+            }
+            let edits = made.edits.into_iter();
+            let edits = edits.map(|(span, text)| (span.shifted(place.start), text));
+            out.what = Doing::Edit(edits.collect());
+        }
+        Err(why) => {
+            out.quiet = why.quiet();
+            out.effect = why.to_string();
+            out.what = Doing::Refused {
+                reason: out.effect.clone(),
+            };
+        }
+    }
+    Some(out)
 }
 
 fn converted(

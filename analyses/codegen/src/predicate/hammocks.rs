@@ -14,15 +14,23 @@
 //! rest goes under a predicate. A compare in a side clears its targets where the side does not execute
 //! (`unc`), so that operations under them do not execute.
 //!
+//! A branch in a side that leaves for elsewhere stays a branch, under the predicate that its compare has on the side (a region
+//! branch); it stands at the end of the block, as late as possible, and what follows it in the side executes under the complement:
+//!
+//! ```text
+//! if (a) { x++; if (b) break; y++; }      cmp p = a; (p) add x; (p) cmp.unc r, q = b; (q) add y; (r) br elsewhere
+//! ```
+//!
 //! Cost: the cycles of the block, against those of the ways weighted by their frequency, and of mispredicted branches; where
 //! frequencies are not known, against the shortest way. Each conversion removes a branch, so that it ends.
 //!
-//! Not converted: sides with calls, returns or further branches, with fixed registers, parallel compares, or operations under
+//! Not converted: sides with calls, more than `MOST_PARTS` branches that leave, with fixed registers, parallel compares, or operations under
 //! predicates that come from elsewhere.
 //!
 //! Source: Allen, Kennedy, Porterfield and Warren, *Conversion of Control Dependence to Data Dependence*,
 //! POPL 1983; for its profitability: August, Hwu and Mahlke, *A Framework for Balancing Control Flow and
-//! Predication*, MICRO-30, 1997.
+//! Predication*, MICRO-30, 1997; for region branches: Simon, Calder, Ferrante, *Incorporating Predicate Information into Branch
+//! Predictors*, EPIC-1, 2001, section 2.
 
 use crate::mir::liveness::Liveness;
 use crate::mir::{Function, Name, Operand, Operation, Predicated, Virtual};
@@ -33,6 +41,8 @@ use smallvec::smallvec;
 
 /// Operations of a side.
 const MOST: usize = 32;
+/// Blocks of a side.
+const MOST_PARTS: usize = 4;
 /// The share of executions that are mispredicted, where no profile says how often the sides are taken.
 const MISPREDICTED: f64 = 0.1;
 
@@ -62,6 +72,8 @@ pub struct Conversion {
     pub after: f64,
     /// Operations that are fetched on both ways now.
     pub operations: u32,
+    /// Branches of the sides that stay, for they leave for elsewhere.
+    pub exits: u32,
 }
 
 /// The outcome of conversion for a function's branches.
@@ -93,6 +105,27 @@ pub enum Kept {
     Unsound,
 }
 
+/// A block of a side.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Part {
+    block: u32,
+    exit: Option<Exit>,
+}
+
+/// The branch at the end of a block that leaves a side.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Exit {
+    /// The conditional branch, and its guard.
+    branch: usize,
+    guard: Virtual,
+    /// True if it leaves where the guard holds.
+    holds: bool,
+    to: u32,
+}
+
+/// The blocks of a side, each of which only the one before leads to.
+type Side = Vec<Part>;
+
 /// A block whose branch leads to one or two sides that meet in one place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Hammock {
@@ -100,14 +133,26 @@ struct Hammock {
     /// The branch, and an unconditional jump behind it.
     branch: usize,
     guard: Virtual,
-    /// Taken, and not.
-    sides: [Option<u32>; 2],
+    /// Taken, and not; empty where there is none.
+    sides: [Side; 2],
     join: u32,
 }
 
-/// Judges a conversion by the function before and behind it, the head and the join; a conversion found wrong
-/// is not made.
-pub type Check<'a, T> = &'a dyn Fn(&Function<T>, &Function<T>, u32, u32) -> bool;
+impl Hammock {
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.sides.iter().flatten()
+    }
+
+    /// The places to which control leaves the sides.
+    fn exits(&self) -> impl Iterator<Item = u32> {
+        let exits = self.parts().filter_map(|part| part.exit.as_ref());
+        exits.map(|exit| exit.to)
+    }
+}
+
+/// Judges a conversion by the function before and behind it, the head, and the places to which control comes behind it: the join
+/// and those of exits. A conversion found wrong is not made.
+pub type Check<'a, T> = &'a dyn Fn(&Function<T>, &Function<T>, u32, &[u32]) -> bool;
 
 /// The judgement of a target: cycles of an execution of some blocks, the first first, and a checker.
 #[allow(missing_debug_implementations)]
@@ -143,9 +188,9 @@ pub fn convert<T: Predicated>(
             }
             match attempt(function, head, asked, terms, judge) {
                 Ok(Some(made)) => {
-                    if (judge.check)(function, &made.function, head, made.join) {
+                    if (judge.check)(function, &made.function, head, &made.ends) {
                         *function = made.function;
-                        straighten(function, head, made.join);
+                        straighten(function, head, made.ends[0]);
                         out.made.push(made.conversion);
                         again = true;
                     } else {
@@ -225,53 +270,133 @@ fn comes_from<T: Predicated>(function: &Function<T>) -> Vec<Vec<u32>> {
     out
 }
 
+/// The targets of a block's conditional branch: taken, and not; as they stand.
+fn targets<T: Predicated>(
+    function: &Function<T>,
+    block: u32,
+    branch: usize,
+) -> Result<[u32; 2], Kept> {
+    let operations = &function.blocks[block as usize].operations;
+    let taken = target(&operations[branch]).ok_or(Kept::Shape)?;
+    let other = match operations.get(branch + 1) {
+        Some(jump) => target(jump).ok_or(Kept::Shape)?,
+        None => block + 1,
+    };
+    Ok([taken, other])
+}
+
 fn hammock<T: Predicated>(function: &Function<T>, head: u32) -> Result<Hammock, Kept> {
     let (branch, guard) = conditional(function, head).ok_or(Kept::Shape)?;
-    let operations = &function.blocks[head as usize].operations;
-    let taken = behind(function, target(&operations[branch]).ok_or(Kept::Shape)?);
-    let other = behind(
-        function,
-        match operations.get(branch + 1) {
-            Some(jump) => target(jump).ok_or(Kept::Shape)?,
-            None => head + 1,
-        },
-    );
-    let before = comes_from(function);
-    // A side that control leaves in one direction only.
-    let side = |block: u32| -> Option<u32> {
-        let lone = before.get(block as usize)? == &[head];
-        let next = next(function, block);
-        match (lone && block != 0, next.as_slice()) {
-            (true, [to]) if *to != block && *to != head => Some(*to),
-            _ => None,
-        }
-    };
+    let [taken, other] = targets(function, head, branch)?.map(|to| behind(function, to));
     if taken == other {
         return Err(Kept::Shape);
     }
-    let (sides, join) = match (side(taken), side(other)) {
-        (Some(to), _) if to == other => ([Some(taken), None], other),
-        (_, Some(to)) if to == taken => ([None, Some(other)], taken),
-        (Some(to), Some(also)) if to == also => ([Some(taken), Some(other)], to),
-        _ => return Err(Kept::Shape),
+    let search = Search {
+        function,
+        before: comes_from(function),
+        head,
     };
+    let [mut first, mut second] = [taken, other].map(|side| search.sides(side));
+    // No side at all, or a side that leads to where the other way is at once.
+    first.insert(0, (Vec::new(), taken));
+    second.insert(0, (Vec::new(), other));
+    let pairs = first
+        .iter()
+        .flat_map(|one| second.iter().map(move |two| (one, two)));
+    let met = pairs.filter(|((_, join), (_, also))| join == also);
+    let exits = |side: &Side| side.iter().filter(|part| part.exit.is_some()).count();
+    let fewest =
+        met.min_by_key(|((one, _), (two, _))| (exits(one) + exits(two), one.len() + two.len()));
+    let ((one, join), (two, _)) = fewest.ok_or(Kept::Shape)?;
     Ok(Hammock {
         head,
         branch,
         guard,
-        sides,
-        join,
+        sides: [one.clone(), two.clone()],
+        join: *join,
     })
 }
 
-/// The operations of a side without the jump at its end.
-fn body<T: Predicated>(function: &Function<T>, side: u32) -> Result<&[Operation<T>], Kept> {
-    let block = &function.blocks[side as usize];
+/// The search for sides of a head.
+struct Search<'f, T: Predicated> {
+    function: &'f Function<T>,
+    before: Vec<Vec<u32>>,
+    head: u32,
+}
+
+impl<T: Predicated> Search<'_, T> {
+    /// The sides that begin with a block, each with the place that it leads to.
+    fn sides(&self, block: u32) -> Vec<(Side, u32)> {
+        let mut out = Vec::new();
+        self.extend(&[], self.head, block, &mut out);
+        out
+    }
+
+    fn extend(&self, side: &[Part], from: u32, block: u32, out: &mut Vec<(Side, u32)>) {
+        let lone = self
+            .before
+            .get(block as usize)
+            .is_some_and(|it| *it == [from]);
+        let known = |other: u32| other == self.head || side.iter().any(|part| part.block == other);
+        if !lone || block == 0 || known(block) || side.len() == MOST_PARTS {
+            return;
+        }
+        match next(self.function, block).as_slice() {
+            [to] if *to != block && !known(*to) => {
+                let part = Part { block, exit: None };
+                out.push((side.iter().cloned().chain([part]).collect(), *to));
+            }
+            [_, _] => {
+                let Some((branch, guard)) = conditional(self.function, block) else {
+                    return;
+                };
+                let Ok(targets) = targets(self.function, block, branch) else {
+                    return;
+                };
+                for holds in [true, false] {
+                    let [to, onwards] = match holds {
+                        true => targets,
+                        false => [targets[1], targets[0]],
+                    };
+                    let onwards = behind(self.function, onwards);
+                    let exit = Exit {
+                        branch,
+                        guard,
+                        holds,
+                        to,
+                    };
+                    let leaves = behind(self.function, to);
+                    if known(leaves) || known(onwards) || leaves == block || onwards == block {
+                        continue;
+                    }
+                    let mut side = side.to_vec();
+                    side.push(Part {
+                        block,
+                        exit: Some(exit),
+                    });
+                    out.push((side.clone(), onwards));
+                    self.extend(&side, block, onwards, out);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The operations of a side's block without the branches at its end.
+fn body<'f, T: Predicated>(
+    function: &'f Function<T>,
+    part: &Part,
+) -> Result<&'f [Operation<T>], Kept> {
+    let block = &function.blocks[part.block as usize];
     if !block.cycles.is_empty() {
         return Err(Kept::Branch);
     }
-    let operations = match block.operations.split_last() {
-        Some((last, rest)) if last.branch() == Some(Branch::Jump) && last.predicate.is_none() => {
+    let operations = match (&part.exit, block.operations.split_last()) {
+        (Some(exit), _) => &block.operations[..exit.branch],
+        (None, Some((last, rest)))
+            if last.branch() == Some(Branch::Jump) && last.predicate.is_none() =>
+        {
             rest
         }
         _ => &block.operations[..],
@@ -290,11 +415,12 @@ fn body<T: Predicated>(function: &Function<T>, side: u32) -> Result<&[Operation<
     Ok(operations)
 }
 
-/// A function with a branch converted; its ways still meet in the join.
+/// A function with a branch converted.
 struct Attempt<T: Predicated> {
     function: Function<T>,
     conversion: Conversion,
-    join: u32,
+    /// The join first, then the targets of exits.
+    ends: Vec<u32>,
 }
 
 /// The converted function, where that is asked for or gains.
@@ -312,51 +438,83 @@ fn attempt<T: Predicated>(
     let mut operations = function.blocks[head as usize].operations[..found.branch].to_vec();
     let (yes, no) = predicates(&mut after, &mut operations, found.guard, loc);
     let bodies: Vec<&[Operation<T>]> = found
-        .sides
-        .iter()
-        .flatten()
-        .map(|&side| body(function, side))
+        .parts()
+        .map(|part| body(function, part))
         .collect::<Result<_, _>>()?;
     let added: usize = bodies.iter().map(|side| side.len()).sum();
-    // The operations of the other side follow, and the values that they read at their start must not change.
-    let order = [(1, no, 0), (0, yes, 1)];
-    for (number, guard, other) in order {
-        let Some(side) = found.sides[number] else {
-            continue;
+    // What an operation writes that executes always must not be read on other ways: where these end, or where the operations of the
+    // other side follow, at their start.
+    let ends = |sides: &[Side]| {
+        let mut out = EntitySet::new();
+        let exits = sides.iter().flatten().filter_map(|it| it.exit.as_ref());
+        for exit in exits {
+            out.union_with(liveness.at_start(behind(function, exit.to)));
+        }
+        out
+    };
+    let mut exits = Vec::new();
+    let mut predicates_of_exits = Vec::new();
+    for (number, guard) in [(1, no), (0, yes)] {
+        let (mut live, follows) = match (number, found.sides[0].first()) {
+            (1, Some(other)) => (ends(&found.sides[1..]), other.block),
+            _ => (ends(&found.sides), found.join),
         };
-        let behind = match (number, found.sides[other]) {
-            (1, Some(other)) => liveness.at_start(other),
-            _ => liveness.at_start(found.join),
-        };
-        let mut live = behind.clone();
-        live.insert(yes);
-        live.insert(no);
-        guarded(
-            function,
-            body(function, side)?,
-            guard,
-            &live,
-            &mut operations,
-        )?;
+        live.union_with(liveness.at_start(follows));
+        live.extend([yes, no]);
+        live.extend(predicates_of_exits.iter().copied());
+        let mut guard = guard;
+        for part in &found.sides[number] {
+            let mut own = body(function, part)?.to_vec();
+            let Some(exit) = &part.exit else {
+                guarded(&after, &own, guard, &live, &mut operations)?;
+                continue;
+            };
+            let branch = &function.blocks[part.block as usize].operations[exit.branch];
+            let (holds, fails) = predicates(&mut after, &mut own, exit.guard, branch.loc);
+            let [leaves, stays] = match exit.holds {
+                true => [holds, fails],
+                false => [fails, holds],
+            };
+            guarded(&after, &own, guard, &live, &mut operations)?;
+            if !cleared::<T>(&operations, leaves, guard) || !cleared::<T>(&operations, stays, guard)
+            {
+                return Err(Kept::Condition);
+            }
+            // Nothing behind may write them.
+            live.extend([leaves, stays]);
+            predicates_of_exits.extend([leaves, stays]);
+            let mut branch = branch.clone();
+            branch.predicate = Some(leaves);
+            branch.sources = smallvec![Operand::Block(exit.to)];
+            exits.push(branch);
+            guard = stays;
+        }
     }
+    let left = exits.len() as u32;
+    operations.append(&mut exits);
     let weight = |block: u32| function.blocks[block as usize].weight;
     let entered = weight(head).max(f64::MIN_POSITIVE);
-    let share = |side: Option<u32>| side.map(|side| (weight(side) / entered).clamp(0.0, 1.0));
-    let taken = share(found.sides[0])
-        .or(share(found.sides[1]).map(|share| 1.0 - share))
+    let share = |side: &Side| {
+        let first = side.first()?;
+        Some((weight(first.block) / entered).clamp(0.0, 1.0))
+    };
+    let taken = share(&found.sides[0])
+        .or(share(&found.sides[1]).map(|share| 1.0 - share))
         .filter(|_| terms.counted);
     let mispredicted = taken.map_or(MISPREDICTED, |taken| taken.min(1.0 - taken));
     operations.push(T::jump(found.join).at(loc));
     after.blocks[head as usize].operations = operations;
-    for &side in found.sides.iter().flatten() {
-        let block = &mut after.blocks[side as usize];
+    for part in found.parts() {
+        let block = &mut after.blocks[part.block as usize];
         block.operations.clear();
         block.weight = 0.0;
     }
     let before = match terms.counted {
         true => {
-            let ways = [Some(head)].into_iter().chain(found.sides);
-            (judge.cycles)(function, &ways.flatten().collect::<Vec<u32>>())
+            let ways = [head]
+                .into_iter()
+                .chain(found.parts().map(|part| part.block));
+            (judge.cycles)(function, &ways.collect::<Vec<u32>>())
         }
         // Where nobody knows which way is the usual one, it may be the shortest.
         false => shortest(function, &found, judge),
@@ -368,6 +526,7 @@ fn attempt<T: Predicated>(
         before: before + mispredicted * terms.penalty,
         after: (judge.cycles)(&after, &[head]),
         operations: added as u32,
+        exits: left,
     };
     if !asked && conversion.after >= conversion.before {
         return Ok(None);
@@ -375,7 +534,7 @@ fn attempt<T: Predicated>(
     Ok(Some(Attempt {
         function: after,
         conversion,
-        join: found.join,
+        ends: [found.join].into_iter().chain(found.exits()).collect(),
     }))
 }
 
@@ -383,11 +542,12 @@ fn attempt<T: Predicated>(
 fn shortest<T: Predicated>(function: &Function<T>, found: &Hammock, judge: &Judge<'_, T>) -> f64 {
     let mut always = function.clone();
     let entered = always.blocks[found.head as usize].weight;
-    for &side in found.sides.iter().flatten() {
-        always.blocks[side as usize].weight = entered;
+    for part in found.parts() {
+        always.blocks[part.block as usize].weight = entered;
     }
     let ways = found.sides.iter().map(|side| {
-        let way: Vec<u32> = [Some(found.head), *side].into_iter().flatten().collect();
+        let side = side.iter().map(|part| part.block);
+        let way: Vec<u32> = [found.head].into_iter().chain(side).collect();
         (judge.cycles)(&always, &way)
     });
     ways.fold(f64::INFINITY, f64::min)
@@ -498,12 +658,25 @@ fn guarded<T: Predicated>(
     Ok(())
 }
 
+/// Returns whether a predicate is false where its guard is: the last that writes it is an unconditional compare under the guard.
+fn cleared<T: Predicated>(operations: &[Operation<T>], predicate: Virtual, guard: Virtual) -> bool {
+    let mut writers = operations.iter().rev();
+    let last = writers.find(|it| it.writes().any(|register| register == predicate));
+    last.is_some_and(|it| {
+        T::is_compare(it)
+            && it.predicate == Some(guard)
+            && it.mnemonic == T::unconditional(it.mnemonic)
+    })
+}
+
 /// A join to which only the head leads becomes a part of it.
 fn straighten<T: Predicated>(function: &mut Function<T>, head: u32, join: u32) {
     let before = comes_from(function);
     let lone = before[join as usize] == [head];
     let decided = !function.blocks[join as usize].cycles.is_empty();
-    if !lone || decided || join == head || join == 0 {
+    // Branches stand at the end of a block.
+    let exits = conditional(function, head).is_some();
+    if !lone || decided || exits || join == head || join == 0 {
         return;
     }
     let falls = {

@@ -22,6 +22,7 @@
 //! Source: Stephenson and Rangan, *AZP*; notes, sections 9, 10 and 11.7. PTX ISA 8.5, sections 9.7.12 and 9.7.13.
 
 pub mod check;
+mod convert;
 mod fast;
 mod guard;
 mod live;
@@ -30,6 +31,7 @@ mod remove;
 mod sink;
 mod sink_check;
 
+pub use convert::{Converted, Cycles, Unconverted};
 pub use guard::{Guards, unguard};
 pub use remove::{Removal, remove};
 pub use sink::{Stay, Sunk};

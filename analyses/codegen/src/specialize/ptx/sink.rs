@@ -221,7 +221,7 @@ impl Document<'_> {
         })
     }
 
-    fn price(&self, at: u32, costs: &dyn Costs) -> f64 {
+    pub(super) fn price(&self, at: u32, costs: &dyn Costs) -> f64 {
         let function = self.function;
         let all = function.layout.iter();
         let insts = all.flat_map(|&block| &function.blocks[block].insts);
@@ -378,7 +378,7 @@ impl Document<'_> {
 }
 
 /// The text of a statement, with its line where nothing else stands there.
-fn without(text: &str, statement: Span) -> Span {
+pub(super) fn without(text: &str, statement: Span) -> Span {
     let before = text.get(..statement.start as usize).unwrap_or("");
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let end = line_end(text, statement.end) as usize;

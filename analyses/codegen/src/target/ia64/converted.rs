@@ -1,9 +1,9 @@
 //! A checker of if-conversion outside of loops that shares no code with it: whatever conditions are, the converted block comes to
-//! the place where the sides meet with the registers and the memory that the branches leave.
+//! the place where the sides meet, or to which one of them leaves, with the registers and the memory that the branches leave.
 //!
-//! Both functions are interpreted (`interpret`) from the head to the join on registers of random numbers, with the truth of each
+//! Both functions are interpreted (`interpret`) from the head to one of these places on registers of random numbers, with the truth of each
 //! comparison as a script says; scripts are tried in order, up to `PATHS`, then at random. Compared are the registers that may be read
-//! behind the join, memory, and the addresses that were accessed. Tells nothing of operations without a meaning here.
+//! there, memory, and the addresses that were accessed. Tells nothing of operations without a meaning here.
 
 use super::code::{Function, Name, Virtual};
 use super::interpret::live::Live;
@@ -17,7 +17,7 @@ const SEED: u64 = 0x3c6e_f372;
 /// A difference between the branches and the converted block, behind these decisions.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Violation {
-    #[error("control does not come to the join behind {0:?}")]
+    #[error("control does not come to the place where it came behind {0:?}")]
     Lost(Vec<bool>),
     #[error("v{} has another value behind {decisions:?}", .register.0)]
     Register {
@@ -28,12 +28,16 @@ pub enum Violation {
     Memory(Vec<bool>),
 }
 
-/// Checks that `after` has the same effects as `before` from the head to the join; returns the paths that
-/// were compared.
+/// Checks that `after` has the same effects as `before` from the head to the first of the ends; returns the paths that were compared.
 ///
 /// # Errors
 /// The first difference.
-pub fn check(before: &Function, after: &Function, head: u32, join: u32) -> Result<u32, Violation> {
+pub fn check(
+    before: &Function,
+    after: &Function,
+    head: u32,
+    ends: &[u32],
+) -> Result<u32, Violation> {
     let live = Live::of(before);
     let codes = [Code::new(before), Code::new(after)];
     let spaces = Rc::new(Spaces::new(&[before, after], SEED));
@@ -56,7 +60,7 @@ pub fn check(before: &Function, after: &Function, head: u32, join: u32) -> Resul
         let walk = |code: &Code<'_>, decisions: Decisions| {
             let mut state = start.clone();
             state.truth = Truth::Decided(decisions);
-            let mut stops = |block: u32, _: &mut State| block == join;
+            let mut stops = |block: u32, _: &mut State| ends.contains(&block);
             let mut budget = 1 << 14;
             let end = run(code, &mut state, head, &mut stops, &mut budget);
             (end, state)
@@ -70,16 +74,16 @@ pub fn check(before: &Function, after: &Function, head: u32, join: u32) -> Resul
         if in_order {
             script = met.next_script();
         }
-        if end != End::At(join) {
+        let End::At(reached) = end else {
             // Not interpreted here, or an address that can't be.
             continue;
-        }
+        };
         known.random = Some(seed);
         let (end, new) = walk(&codes[1], known);
-        if end != End::At(join) {
+        if end != End::At(reached) {
             return Err(Violation::Lost(decisions));
         }
-        let mut read = live.at(join);
+        let mut read = live.at(reached);
         let differs = read.find(|&register| {
             let value = |state: &State, function| state.get(function, Name::Virtual(register));
             value(&old, before) != value(&new, after)

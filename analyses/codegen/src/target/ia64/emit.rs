@@ -449,9 +449,9 @@ fn if_converted(
             .predictor()
             .map_or(PENALTY, |predictor| f64::from(predictor.penalty)),
     };
-    let check = |before: &Function, after: &Function, head: u32, join: u32| {
+    let check = |before: &Function, after: &Function, head: u32, ends: &[u32]| {
         let verdict = match options.checked {
-            true => converted::check(before, after, head, join),
+            true => converted::check(before, after, head, ends),
             false => Ok(0),
         };
         debug_assert!(
