@@ -116,6 +116,8 @@ struct Tally {
     judged: u32,
     /// Branches that became predicates.
     converted: usize,
+    /// Those of them with branches in their sides that stay.
+    regions: usize,
     refused: u32,
     open: u32,
     failed: u32,
@@ -150,10 +152,11 @@ impl Tally {
             .iter()
             .any(|function| function.spilled > 0);
         self.spilled += u32::from(spills);
-        let conversions = emitted.functions.iter();
-        self.converted += conversions
-            .map(|function| function.conversions.made.len())
-            .sum::<usize>();
+        for function in &emitted.functions {
+            let made = function.conversions.made.iter();
+            self.converted += made.len();
+            self.regions += made.filter(|made| made.exits > 0).count();
+        }
         Some(emitted)
     }
 }
@@ -323,12 +326,19 @@ fn random_functions_compute_the_same() {
         batch.judge(seed + 1 == first + count);
     }
     println!(
-        "{} of {count} functions computed the same, {} with values in memory; {} refused, {} with an open result, {} that fail",
-        tally.judged, tally.spilled, tally.refused, tally.open, tally.failed
+        "{} of {count} functions computed the same, {} with values in memory; {} refused, {} with an open result, {} that fail; {} branches converted, {} with ways out of their sides",
+        tally.judged,
+        tally.spilled,
+        tally.refused,
+        tally.open,
+        tally.failed,
+        tally.converted,
+        tally.regions
     );
     assert!(u64::from(tally.judged) * 10 >= count * 9);
     assert!(u64::from(tally.spilled) * 10 >= count);
     assert!(tally.converted as u64 >= count / 10, "{}", tally.converted);
+    assert!(tally.regions as u64 >= count / 100, "{}", tally.regions);
 }
 
 /// The module of a kernel, its functions and variables named apart from those of other seeds.
@@ -504,7 +514,7 @@ fn random_kernels_compute_the_same() {
         batch.judge(seed + 1 == first + count);
     }
     println!(
-        "{} of {count} kernels computed the same, {} with values in memory; {} refused; {} of {} loops pipelined, {} with an explicit epilogue, {} with {} speculative loads",
+        "{} of {count} kernels computed the same, {} with values in memory; {} refused; {} of {} loops pipelined, {} with an explicit epilogue, {} with {} speculative loads; {} branches converted, {} with ways out of their sides",
         tally.judged,
         tally.spilled,
         tally.refused,
@@ -512,7 +522,9 @@ fn random_kernels_compute_the_same() {
         tally.loops,
         tally.epilogues,
         tally.speculative,
-        tally.loads
+        tally.loads,
+        tally.converted,
+        tally.regions
     );
     assert_eq!(u64::from(tally.judged), count);
     assert!(u64::from(tally.spilled) * 20 >= count);

@@ -156,6 +156,97 @@ fn inner_branches_come_first_wherever_they_stand() {
     }
 }
 
+/// A side that leaves for elsewhere, in the manner of the paper's Figure 2: `return` from within one side, and a way out of the loop
+/// from the other.
+const REGION: &str = "long f(const long *p, long n, long a, long c) {
+    long s = 0;
+    for (long i = 0; i < n; i++) {
+        long x = p[i];
+#pragma lockstep if_convert
+        if (x > a) {
+            s += x;
+            if (s > c)
+                return -s;
+            s ^= 5;
+            if (x == 77)
+                return i;
+            s += 2;
+        } else {
+            s -= 3;
+            if (x == -8)
+                break;
+            s <<= 1;
+        }
+        s += i;
+    }
+    return s * 2 + 1;
+}";
+
+#[test]
+fn branches_that_leave_a_side_stay_at_its_end_under_its_predicates() {
+    let code = emitted(REGION, false);
+    let made = &code.functions[0].conversions.made;
+    let [region] = made.as_slice() else {
+        panic!("{:?}\n{}", code.functions[0].conversions, code.text);
+    };
+    assert_eq!((region.exits, region.asked), (3, true), "{}", code.text);
+    // As late as possible: behind all of the operations, one behind the other.
+    let lines: Vec<&str> = code.text.lines().map(str::trim).collect();
+    let first = lines
+        .iter()
+        .position(|line| line.contains(".unc"))
+        .expect("a compare of a side");
+    let exits: Vec<usize> = (first..lines.len())
+        .filter(|&at| lines[at].starts_with('(') && lines[at].contains("br.cond"))
+        .take(3)
+        .collect();
+    let between = &lines[exits[0]..exits[2]];
+    let computes = |line: &&&str| {
+        ["add", "sub", "xor", "shl"]
+            .iter()
+            .any(|it| line.contains(it))
+    };
+    assert_eq!(between.iter().filter(computes).count(), 0, "{}", code.text);
+    let oracle = |p: &[i64], a: i64, c: i64| {
+        let mut s = 0i64;
+        for (i, &x) in p.iter().enumerate() {
+            if x > a {
+                s += x;
+                if s > c {
+                    return -s;
+                }
+                s ^= 5;
+                if x == 77 {
+                    return i as i64;
+                }
+                s += 2;
+            } else {
+                s -= 3;
+                if x == -8 {
+                    break;
+                }
+                s <<= 1;
+            }
+            s += i as i64;
+        }
+        s * 2 + 1
+    };
+    for (p, a, c) in [
+        (&[1i64, 9, 3, 12, 2][..], 2, 1000),
+        (&[1, 9, 3, 12, 2], 2, 20),
+        (&[5, 77, 3, 12], 2, 1000),
+        (&[5, 6, -8, 12], 2, 1000),
+        (&[], 0, 0),
+    ] {
+        let bytes: Vec<u8> = p.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let mut memory = Memory::new();
+        let at = memory.place(&bytes).expect("room");
+        let arguments = [at, p.len() as u64, a as u64, c as u64].map(Arg::Integer);
+        let found = ran(&code.text, &arguments, &mut memory).result;
+        assert_eq!(found, Some(oracle(p, a, c) as u64), "{p:?}\n{}", code.text);
+    }
+}
+
 #[test]
 fn calls_and_ways_out_stay_branches() {
     let reason = |text: &str| {

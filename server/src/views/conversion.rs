@@ -16,6 +16,8 @@ use syntax::c_family::ast::{Condition, Stmt, StmtKind};
 
 const ID: &str = "if-convert-region";
 const REMOVE: &str = "remove-if-convert";
+/// Said of branches in sides.
+const LATE: &str = "{} at the end, under predicates: predicted on all ways, and without the converted branch in their history";
 const LINE: &str = "#pragma lockstep if_convert";
 
 /// The branch whose head is at a place, as predicates, or the reason why it stays a branch.
@@ -119,8 +121,13 @@ fn converted(
                 tenths(made.before),
                 db::processor(db, program::settings(db, file)).name
             );
+            let left = match made.exits {
+                0 => "no branch is left to mispredict".to_owned(),
+                1 => LATE.replace("{}", "1 branch that leaves its sides stays"),
+                exits => LATE.replace("{}", &format!("{exits} branches that leave its sides stay")),
+            };
             action.effect = format!(
-                "no branch is left to mispredict; {} operations are fetched on both ways",
+                "{left}; {} operations are fetched on both ways",
                 made.operations
             );
             if !made.counted {

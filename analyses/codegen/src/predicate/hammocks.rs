@@ -209,7 +209,7 @@ pub fn convert<T: Predicated>(
     out
 }
 
-/// The last conditional jump of a block, behind which at most one other jump stands, and its guard.
+/// The only conditional jump of a block, behind which at most one other jump stands, and its guard.
 fn conditional<T: Predicated>(function: &Function<T>, block: u32) -> Option<(usize, Virtual)> {
     let data = &function.blocks[block as usize];
     if !data.cycles.is_empty() {
@@ -223,7 +223,8 @@ fn conditional<T: Predicated>(function: &Function<T>, block: u32) -> Option<(usi
     let jump = |at: usize| data.operations[at].branch() == Some(Branch::Jump);
     let branch = &data.operations[at];
     let guard = branch.predicate?;
-    (jump(at) && jump(last) && branch.executes_where_held()).then_some((at, guard))
+    let alone = data.operations[..at].iter().all(|it| it.branch().is_none());
+    (jump(at) && jump(last) && branch.executes_where_held() && alone).then_some((at, guard))
 }
 
 fn target<T: Predicated>(operation: &Operation<T>) -> Option<u32> {
@@ -675,7 +676,7 @@ fn straighten<T: Predicated>(function: &mut Function<T>, head: u32, join: u32) {
     let lone = before[join as usize] == [head];
     let decided = !function.blocks[join as usize].cycles.is_empty();
     // Branches stand at the end of a block.
-    let exits = conditional(function, head).is_some();
+    let exits = next(function, head).len() > 1;
     if !lone || decided || exits || join == head || join == 0 {
         return;
     }
