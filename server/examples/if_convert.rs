@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Each kernel is emitted for `itanium2` as it is and with `--if-convert`, loops not pipelined, and both are
-//! simulated with the caches and the predictor of `simon2001`, or of the machine that is named. Kernels
+//! simulated with the caches and the predictor of `simon2001`, or of the machine that is named: once without a
+//! profile, and once by how often each block was executed in the interpreter on the same input. Kernels
 //! without a branch that gains by the estimate are left out. Both leave the same memory and result, or the
 //! run ends.
 
@@ -14,6 +15,8 @@ use codegen::target::ia64::emit::{Options, emit};
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_server::derive::timing::timing;
+use lockstep_server::profile::record::{Recorder, Stream};
+use oracle::interp::{self, Launch};
 use oracle::random::c::{Argument, Kernel, Scalar, kernel};
 use simulate::ia64::{Arg, Limits, Memory, Program, run};
 use syntax::c_family::{Dialect, parse_text};
@@ -68,6 +71,36 @@ fn simulated(kernel: &Kernel, name: &str, text: &str, limits: &Limits) -> Ran {
     }
 }
 
+fn launch(kernel: &Kernel) -> Launch {
+    let mut launch = Launch::new(1);
+    launch.warp_size = 1;
+    launch.limits.steps = 50_000_000;
+    for buffer in &kernel.buffers {
+        let bytes = buffer.bytes.clone();
+        launch.buffers.push(interp::Buffer::global(bytes));
+    }
+    for parameter in &kernel.parameters {
+        launch.parameters.push(match parameter.argument {
+            Argument::Pointer { buffer, offset } => interp::Argument::Pointer { buffer, offset },
+            Argument::Scalar { bits, .. } => interp::Argument::Bits(bits),
+        });
+    }
+    launch
+}
+
+/// The outcome of conversion by one kind of knowledge.
+#[derive(Default)]
+struct Sum {
+    converted: u32,
+    branches: usize,
+    /// Branches in sides that leave for elsewhere.
+    exits: u32,
+    slower: u32,
+    logarithm: f64,
+    worst: f64,
+    wrong: [u64; 2],
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let kernels = arguments.next().and_then(|text| text.parse().ok());
@@ -81,9 +114,7 @@ fn main() {
         timing: Some(timing(&simulator).expect("a machine that is simulated")),
         ..Limits::default()
     };
-    let (mut converted, mut branches, mut slower) = (0u32, 0usize, 0u32);
-    let (mut logarithm, mut worst) = (0.0f64, 1.0f64);
-    let (mut before_wrong, mut after_wrong) = (0u64, 0u64);
+    let mut sums = [Sum::default(), Sum::default()];
     for seed in 0..kernels {
         let kernel = kernel(seed);
         let items = parse_text(&kernel.text, Dialect::C);
@@ -93,38 +124,56 @@ fn main() {
         let Some(module) = all.find(|module| module.functions[0].name == name) else {
             continue;
         };
-        let code = |convert| {
-            let options = Options {
-                convert,
-                ..Options::default()
+        let mut recorder = Recorder::new(&module.functions[0], Stream::default());
+        interp::run_with(&module, &launch(&kernel), &mut recorder, &());
+        let blocks = recorder.finish().blocks;
+        for (counted, sum) in [false, true].into_iter().zip(&mut sums) {
+            let code = |convert| {
+                let mut options = Options {
+                    convert,
+                    ..Options::default()
+                };
+                if counted {
+                    let counts = blocks.values().map(|&count| count as f64);
+                    options.weights.insert(name.into(), counts.collect());
+                }
+                emit(&module, epic, &options).ok()
             };
-            emit(&module, epic, &options).ok()
-        };
-        let Some((before, after)) = code(false).zip(code(true)) else {
-            continue;
-        };
-        let made: usize = after
-            .functions
-            .iter()
-            .map(|of| of.conversions.made.len())
-            .sum();
-        if made == 0 {
-            continue;
+            let Some((before, after)) = code(false).zip(code(true)) else {
+                continue;
+            };
+            let made = after.functions.iter().flat_map(|of| &of.conversions.made);
+            let (count, exits) = made.fold((0, 0), |(count, exits), made| {
+                (count + 1, exits + made.exits)
+            });
+            if count == 0 {
+                continue;
+            }
+            let [before, after] =
+                [&before, &after].map(|code| simulated(&kernel, name, &code.text, &limits));
+            assert!(before.left == after.left, "kernel {seed} differs");
+            let ratio = after.cycles as f64 / before.cycles as f64;
+            sum.converted += 1;
+            sum.branches += count;
+            sum.exits += exits;
+            sum.slower += u32::from(ratio > 1.01);
+            sum.logarithm += ratio.ln();
+            sum.worst = sum.worst.max(ratio);
+            sum.wrong[0] += before.mispredicted;
+            sum.wrong[1] += after.mispredicted;
         }
-        let [before, after] =
-            [&before, &after].map(|code| simulated(&kernel, name, &code.text, &limits));
-        assert!(before.left == after.left, "kernel {seed} differs");
-        let ratio = after.cycles as f64 / before.cycles as f64;
-        converted += 1;
-        branches += made;
-        slower += u32::from(ratio > 1.01);
-        logarithm += ratio.ln();
-        worst = worst.max(ratio);
-        before_wrong += before.mispredicted;
-        after_wrong += after.mispredicted;
     }
-    let mean = (logarithm / f64::from(converted.max(1))).exp();
-    println!(
-        "{converted} of {kernels} kernels, {branches} branches on {machine_name}: {mean:.3}x cycles in the geometric mean, the worst {worst:.2}x, {slower} slower by over 1 %; mispredictions {before_wrong} become {after_wrong}"
-    );
+    for (known, sum) in ["no profile", "a profile"].iter().zip(&sums) {
+        let mean = (sum.logarithm / f64::from(sum.converted.max(1))).exp();
+        println!(
+            "{known}: {} of {kernels} kernels, {} branches with {} in their sides that leave, on {machine_name}: {mean:.3}x cycles in the geometric mean, the worst {:.2}x, {} slower by over 1 %; mispredictions {} become {}",
+            sum.converted,
+            sum.branches,
+            sum.exits,
+            sum.worst,
+            sum.slower,
+            sum.wrong[0],
+            sum.wrong[1]
+        );
+    }
 }

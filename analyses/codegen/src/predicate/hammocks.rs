@@ -74,6 +74,8 @@ pub struct Conversion {
     pub operations: u32,
     /// Branches of the sides that stay, for they leave for elsewhere.
     pub exits: u32,
+    /// Mispredictions that it spares in the runs whose executions are the weights of blocks, an estimate.
+    pub spared: f64,
 }
 
 /// The outcome of conversion for a function's branches.
@@ -528,6 +530,7 @@ fn attempt<T: Predicated>(
         after: (judge.cycles)(&after, &[head]),
         operations: added as u32,
         exits: left,
+        spared: mispredicted * weight(head),
     };
     if !asked && conversion.after >= conversion.before {
         return Ok(None);

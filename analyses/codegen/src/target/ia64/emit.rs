@@ -243,7 +243,7 @@ fn emit_parts(
                 false => Err(unknown),
             };
         }
-        let lowered = lowered(module, number, &names, machine, options)?;
+        let lowered = best(module, number, &names, machine, options)?;
         match too_large(&lowered) {
             Some(refused) => Err(vec![refused]),
             None => Ok(Some(lowered)),
@@ -363,6 +363,7 @@ fn prepared(source: &ir::Function, options: &Options) -> ir::Function {
 }
 
 /// One function on the machine's registers.
+#[derive(Clone)]
 struct Lowered {
     function: Function,
     allocation: Allocation,
@@ -371,6 +372,48 @@ struct Lowered {
     conversions: Conversions,
     /// Other files do not name it.
     internal: bool,
+}
+
+/// One function, with those branches converted that gain in its code where executions of its blocks are known: the estimate behind a
+/// conversion sees neither registers nor bundles.
+fn best(
+    module: &Module,
+    number: usize,
+    names: &[SmolStr],
+    machine: &Epic,
+    options: &Options,
+) -> Result<Lowered, Vec<Refused>> {
+    let converted = lowered(module, number, names, machine, options)?;
+    let mut made = converted.conversions.made.iter();
+    let counted = options.weights.contains_key(&module.functions[number].name);
+    if !counted || made.all(|it| it.asked) {
+        return Ok(converted);
+    }
+    let plain = Options {
+        convert: false,
+        ..options.clone()
+    };
+    let plain = lowered(module, number, names, machine, &plain)?;
+    let spared: f64 = converted.conversions.made.iter().map(|it| it.spared).sum();
+    let kept: f64 = plain.conversions.made.iter().map(|it| it.spared).sum();
+    let cycles = |lowered: &Lowered| {
+        let mut writer = Writer::default();
+        let report = writer.function(lowered.clone());
+        let wanted = Wanted {
+            decisions: options.bundles.then_some(DECISIONS),
+            checked: false,
+        };
+        let layout = writer.assembly.lay(machine, wanted);
+        writer
+            .assembly
+            .print(layout, vec![report])
+            .cycles(0, machine)
+    };
+    let before = cycles(&plain) + (spared - kept) * penalty(machine);
+    Ok(match cycles(&converted) < before {
+        true => converted,
+        false => plain,
+    })
 }
 
 fn lowered(
@@ -429,6 +472,13 @@ fn lowered(
 
 /// Cycles of a misprediction, of processors whose table says nothing of it.
 const PENALTY: f64 = 6.0;
+/// Subsets that are looked at in each block where two codes are compared.
+const DECISIONS: usize = 20;
+
+fn penalty(machine: &Epic) -> f64 {
+    let predictor = machine.predictor();
+    predictor.map_or(PENALTY, |predictor| f64::from(predictor.penalty))
+}
 
 /// Converts the branches of which the source asks it (`[flatten]`, `#pragma lockstep if_convert`), and others where that is asked for.
 fn if_converted(
@@ -445,9 +495,7 @@ fn if_converted(
             .collect(),
         gaining: options.convert,
         counted: options.weights.contains_key(&source.name),
-        penalty: machine
-            .predictor()
-            .map_or(PENALTY, |predictor| f64::from(predictor.penalty)),
+        penalty: penalty(machine),
     };
     let check = |before: &Function, after: &Function, head: u32, ends: &[u32]| {
         let verdict = match options.checked {
