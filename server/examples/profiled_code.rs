@@ -152,7 +152,7 @@ fn main() {
             profile: &profile,
             edges_alone: false,
         };
-        let Some(done) = decided(&module, counted, epic, &options) else {
+        let Some(done) = decided(&module, counted, None, epic, &options) else {
             continue;
         };
         if done.sunk.is_empty() && done.speculated.is_empty() {

@@ -164,6 +164,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
                             "before": made.before,
                             "after": made.after,
                             "operations": made.operations,
+                            "exits": made.exits,
                         })
                     });
                     let profiled = all.iter().zip(&guided).find_map(|((item, _), guided)| {

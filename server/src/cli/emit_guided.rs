@@ -103,12 +103,28 @@ fn tell(
             "{path}{at}: a value of `{name}` is computed where it is read: {after} in the profiled runs instead of {before}{flag}"
         );
     }
-    if profiled.speculated.is_empty() && profiled.sunk.is_empty() {
+    for done in &profiled.skipped {
+        let loads = match done.loads.len() {
+            1 => "1 load that cannot matter is".to_owned(),
+            count => format!("{count} loads that cannot matter are"),
+        };
+        eprintln!(
+            "{path}{}: {loads} skipped where this value of `{name}` is zero, in {:.0} % of its executions: about {:.0} cycles of the profiled runs are not waited for caches",
+            at(done.loc),
+            100.0 * done.share,
+            done.spared
+        );
+    }
+    if profiled.is_plain() {
         eprintln!("{path}: nothing in `{name}` pays on the ways of its profile");
     } else if profiled.before > 0.0 {
         let share = 100.0 * (1.0 - profiled.after / profiled.before);
+        let (share, than) = match share < 0.0 {
+            true => (-share, "more"),
+            false => (share, "fewer"),
+        };
         eprintln!(
-            "{path}: `{name}` takes {share:.1} % fewer cycles in the profiled runs, an estimate without caches and mispredictions"
+            "{path}: `{name}` takes {share:.1} % {than} cycles in the profiled runs, an estimate without caches and mispredictions"
         );
     }
 }
@@ -150,9 +166,18 @@ pub(super) fn row(
             "suppressed": done.suppressed,
         })
     });
+    let skipped = profiled.skipped.iter().map(|done| {
+        json!({
+            "kind": "skipped_where_zero",
+            "line": line(done.loc),
+            "loads": done.loads.len(),
+            "share": done.share,
+            "spared": done.spared,
+        })
+    });
     json!({
         "cycles_before": profiled.before,
         "cycles_after": profiled.after,
-        "changes": ahead.chain(sunk).collect::<Vec<Value>>(),
+        "changes": ahead.chain(sunk).chain(skipped).collect::<Vec<Value>>(),
     })
 }

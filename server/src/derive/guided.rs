@@ -2,19 +2,28 @@
 
 use super::paths::{NoPaths, known_paths};
 use super::scheduled;
+use super::versions;
 use crate::db::{self, Db, Item};
 use crate::program::{self, Language};
 use codegen::machine::epic::Epic;
-use codegen::profiled::{Processor, Profiled, Terms, transform};
+use codegen::profiled::{Processor, Profiled, Terms, Zeros, skip, transform};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use facts::paths::{PathNumbers, PathProfile};
-use ir::{Block, Function, Module};
+use facts::values::record::Misses;
+use ir::cfg::ControlFlow;
+use ir::loops::LoopForest;
+use ir::{Block, Function, Module, Value};
 use smol_str::SmolStr;
 
 /// The share of a function's estimated cycles that a change must save.
 pub const LEAST: f64 = 0.002;
 /// The share that all changes of a function must save.
 pub const ALTOGETHER: f64 = 0.02;
+/// Cycles of a comparison with zero that a load must be worth, where it is skipped.
+const COMPARISON: f64 = 1.0;
+/// The share of cycles that are not waited for caches which must pay for a longer code: what else is under way meanwhile in it, the
+/// profile does not know.
+const CERTAIN: f64 = 0.5;
 
 /// The first function of a module by its profile, on a processor on which it is emitted with these options. The flags of values
 /// that move past a meeting of ways become predicates, so they are used where branches are converted.
@@ -47,7 +56,15 @@ pub fn guided(
         profile: &counted,
         edges_alone: known.profile().is_none(),
     };
-    let done = decided(module, profile, epic, options);
+    let shares = versions::probabilities(db, item, function).unwrap_or_default();
+    let misses = versions::misses(db, item, function);
+    let zeros = Zeros {
+        share: &|value| shares.scalar.get(value).copied().flatten(),
+        waited: &|value| misses.get(&value).map_or(0.0, Misses::spared_wait),
+        absorb: versions::settings(db, item.main(db), item).absorb,
+        least: COMPARISON,
+    };
+    let done = decided(module, profile, Some(&zeros), epic, options);
     done.ok_or_else(|| NoPaths::Changed(name.clone()))
 }
 
@@ -64,6 +81,69 @@ pub struct Counted<'a> {
 /// speculative, then nothing is evaluated ahead; where that does not help either, the function stays as it is. `None`: the
 /// counts are not those of the function.
 pub fn decided(
+    module: &Module,
+    counted: Counted<'_>,
+    zeros: Option<&Zeros<'_>>,
+    epic: &Epic,
+    options: &Options,
+) -> Option<Profiled> {
+    let mut done = changed(module, counted, epic, options)?;
+    if let Some(zeros) = zeros {
+        skipping(module, &mut done, zeros, epic, options);
+    }
+    Some(done)
+}
+
+/// Skips loads where a value is zero, if the code takes fewer cycles with it, those that the processor waits for caches among them.
+fn skipping(
+    module: &Module,
+    done: &mut Profiled,
+    zeros: &Zeros<'_>,
+    epic: &Epic,
+    options: &Options,
+) {
+    let mut function = done.function.clone();
+    // Where iterations overlap, the misses of several of them are under way together.
+    let flow = ControlFlow::new(&function);
+    let forest = LoopForest::new(&flow);
+    let home = function.definition_blocks();
+    let overlapped = overlapped(module, epic, options);
+    let stages = |value: Value| {
+        let own = forest.of((*home.get(value)?)?)?;
+        let header = forest.loops[own].header;
+        let mut all = overlapped.iter();
+        all.find(|(of, _)| *of == header).map(|it| f64::from(it.1))
+    };
+    let waited = |value: Value| (zeros.waited)(value) / stages(value).unwrap_or(1.0).max(1.0);
+    let zeros = Zeros {
+        waited: &waited,
+        ..*zeros
+    };
+    let skipped = skip(&mut function, &done.executions, &zeros);
+    if skipped.is_empty() {
+        return;
+    }
+    let cycles = |function: &Function| {
+        let emitted = emitted(module, function, &done.executions, epic, options)?;
+        Some(emitted.cycles(0, epic))
+    };
+    let Some((before, after)) = cycles(&done.function).zip(cycles(&function)) else {
+        return;
+    };
+    let spared: f64 = skipped.iter().map(|skipped| skipped.spared).sum();
+    if after - CERTAIN * spared <= before - ALTOGETHER * before {
+        // The cycles of what is not changed are those of another estimate.
+        if done.is_plain() {
+            done.before = before;
+        }
+        done.function = function;
+        done.skipped = skipped;
+        done.after = after;
+    }
+}
+
+/// A function whose values are evaluated ahead and sink, as far as its code takes fewer cycles with it.
+fn changed(
     module: &Module,
     counted: Counted<'_>,
     epic: &Epic,
@@ -139,6 +219,8 @@ pub struct GuidedCode {
     pub processor: SmolStr,
     /// The share of the cycles of the profiled runs, an estimate.
     pub saved: f64,
+    /// Cycles of the profiled runs that are not waited for caches.
+    pub spared: f64,
     pub before: String,
     pub after: String,
 }
@@ -158,7 +240,7 @@ pub fn code(db: &dyn Db, item: Item<'_>) -> Option<GuidedCode> {
         ..scheduled::options(db, file)
     };
     let done = guided(db, item, module, epic, &options).ok()?;
-    if done.sunk.is_empty() && done.speculated.is_empty() {
+    if done.is_plain() {
         return None;
     }
     let function = module.functions.first()?;
@@ -168,6 +250,7 @@ pub fn code(db: &dyn Db, item: Item<'_>) -> Option<GuidedCode> {
     Some(GuidedCode {
         processor: table.name.clone(),
         saved: 1.0 - done.after / done.before,
+        spared: done.spared(),
         before: text(function, &done.executions_before)?,
         after: text(&done.function, &done.executions)?,
     })
@@ -175,6 +258,12 @@ pub fn code(db: &dyn Db, item: Item<'_>) -> Option<GuidedCode> {
 
 /// The headers of the first function's loops whose iterations overlap.
 pub fn pipelined(module: &Module, epic: &Epic, options: &Options) -> Vec<Block> {
+    let all = overlapped(module, epic, options).into_iter();
+    all.map(|(header, _)| header).collect()
+}
+
+/// The same, each with the number of iterations that are under way together.
+fn overlapped(module: &Module, epic: &Epic, options: &Options) -> Vec<(Block, u32)> {
     let Some(function) = module.functions.first() else {
         return Vec::new();
     };
@@ -183,7 +272,8 @@ pub fn pipelined(module: &Module, epic: &Epic, options: &Options) -> Vec<Block> 
     reports
         .filter_map(|report| {
             let mut loops = function.loops.iter();
-            Some(loops.find(|it| it.loc == report.head)?.header)
+            let header = loops.find(|it| it.loc == report.head)?.header;
+            Some((header, report.stages))
         })
         .collect()
 }

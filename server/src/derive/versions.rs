@@ -460,7 +460,7 @@ pub fn executions(
 
 /// Returns what the loads of a function met in the caches of the processor, by their first values; nothing where the
 /// profile counted no misses, or those of another processor.
-fn misses(db: &dyn Db, item: Item<'_>, function: &Function) -> FxHashMap<Value, Misses> {
+pub(super) fn misses(db: &dyn Db, item: Item<'_>, function: &Function) -> FxHashMap<Value, Misses> {
     let Some((profile, at)) = stored_item(db, item, function) else {
         return FxHashMap::default();
     };

@@ -63,5 +63,14 @@ fn of_item(db: &dyn Db, item: Item<'_>) -> Option<CodeChange> {
 }
 
 fn difference(code: &GuidedCode) -> String {
-    format!("{:.0} % fewer cycles", 100.0 * code.saved)
+    let share = 100.0 * code.saved;
+    if code.spared > 0.0 {
+        return format!(
+            "{:.0} cycles of the runs not waited for caches, {:.0} % {} others",
+            code.spared,
+            share.abs(),
+            if share < 0.0 { "more" } else { "fewer" }
+        );
+    }
+    format!("{share:.0} % fewer cycles")
 }

@@ -2,7 +2,7 @@
 //!
 //! `ways` are the paths, which follow each change of the blocks; `price` tells their cycles on a processor that issues in
 //! order. `speculate` evaluates partly redundant expressions where that happens least often, `sink` moves
-//! partly dead values to where they are read; `region`, `web` and `memory` tell what is in the way, `repair` gives readers
+//! partly dead values to where they are read, `skip` guards loads that cannot matter where a value is zero; `region`, `web` and `memory` tell what is in the way, `repair` gives readers
 //! their values. Each change is made on a copy, and kept if the profiled ways take fewer cycles with it.
 
 mod memory;
@@ -10,12 +10,14 @@ mod price;
 mod region;
 mod repair;
 mod sink;
+mod skip;
 mod speculate;
 mod ways;
 mod web;
 
 pub use price::Processor;
 pub use sink::Sunk;
+pub use skip::{Skipped, Zeros, skip};
 pub use speculate::Speculated;
 
 use facts::paths::{PathNumbers, PathProfile, unread};
@@ -53,9 +55,25 @@ pub struct Profiled {
     pub executions_before: Vec<u64>,
     pub speculated: Vec<Speculated>,
     pub sunk: Vec<Sunk>,
+    /// Of `skip`, which `transform` leaves to others.
+    pub skipped: Vec<Skipped>,
     /// Estimated cycles of the profiled runs, before and after.
     pub before: f64,
     pub after: f64,
+}
+
+impl Profiled {
+    /// Nothing is changed.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.speculated.is_empty() && self.sunk.is_empty() && self.skipped.is_empty()
+    }
+
+    /// Cycles of the profiled runs that are not waited for caches.
+    #[must_use]
+    pub fn spared(&self) -> f64 {
+        self.skipped.iter().map(|skipped| skipped.spared).sum()
+    }
 }
 
 /// Transforms a function by the paths that its runs took. `None`: the counts are not those of the function, or not all
@@ -101,6 +119,7 @@ pub fn transform(
             function: function.clone(),
             speculated: Vec::new(),
             sunk: Vec::new(),
+            skipped: Vec::new(),
             before,
             after: before,
         });
@@ -112,6 +131,7 @@ pub fn transform(
         executions_before,
         speculated,
         sunk,
+        skipped: Vec::new(),
         before,
         after,
     })
