@@ -281,3 +281,76 @@ fn loads_are_done_ahead_where_the_code_is_faster_by_it() {
         "{told}"
     );
 }
+
+/// Loads of a product with a value that is mostly zero, on a processor with caches.
+#[test]
+fn loads_that_cannot_matter_are_skipped_where_they_miss() {
+    let place = Place::new("emit-skipped");
+    let file = place.file(
+        "sparse.c",
+        "int sparse(const int *w, const int *at, const int *v, int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++) {
+        int t = w[i];
+        s += t * v[at[i] & 16383];
+    }
+    return s;
+}
+",
+    );
+    place.file("lockstep.toml", "processor = \"bratt2001\"\n");
+    let inputs = place.file(
+        "sparse.toml",
+        "item = \"sparse\"
+[values]
+n = 16384
+[buffers.w]
+count = 16384
+fill = \"sparse\"
+zeros = 0.95
+low = 1
+high = 1000
+[buffers.at]
+count = 16384
+fill = \"uniform\"
+low = 0
+high = 100000
+[buffers.v]
+count = 16384
+fill = \"uniform\"
+low = 0
+high = 1000
+",
+    );
+    let emit = |machine: &str| {
+        let profiled = lockstep(&["profile", &file, "--inputs", &inputs]);
+        assert!(profiled.status.success(), "{}", errors(&profiled));
+        let target = format!("ia64:{machine}");
+        lockstep(&[
+            "emit",
+            &file,
+            "--item",
+            "sparse",
+            "--target",
+            &target,
+            "--profile",
+            "--pipeline",
+            "--if-convert",
+        ])
+    };
+    let done = emit("bratt2001");
+    let said = errors(&done);
+    assert!(
+        said.contains("sparse.c:4:17: 2 loads that cannot matter are skipped")
+            && said.contains("in 95 % of its executions"),
+        "{said}"
+    );
+    let code = text(&done);
+    let guarded = code
+        .lines()
+        .filter(|line| line.contains(") ld4 r") && !line.contains(", 4"));
+    assert_eq!(guarded.count(), 2, "{code}");
+    // Misses of another processor's caches say nothing of this one.
+    let other = errors(&emit("itanium2"));
+    assert!(!other.contains("are skipped"), "{other}");
+}

@@ -109,7 +109,7 @@ fn tell(
             count => format!("{count} loads that cannot matter are"),
         };
         eprintln!(
-            "{path}{}: {loads} skipped where this value of `{name}` is zero, in {:.0} % of its executions: about {:.0} cycles of the profiled runs are not waited for caches",
+            "{path}{}: {loads} skipped where this value of `{name}` is zero, in {:.0} % of its executions: about {:.0} fewer cycles of waiting for caches in the profiled runs",
             at(done.loc),
             100.0 * done.share,
             done.spared

@@ -63,14 +63,15 @@ fn of_item(db: &dyn Db, item: Item<'_>) -> Option<CodeChange> {
 }
 
 fn difference(code: &GuidedCode) -> String {
-    let share = 100.0 * code.saved;
     if code.spared > 0.0 {
+        let (other, than) = match code.added < 0.0 {
+            true => (-code.added, "fewer"),
+            false => (code.added, "more"),
+        };
         return format!(
-            "{:.0} cycles of the runs not waited for caches, {:.0} % {} others",
-            code.spared,
-            share.abs(),
-            if share < 0.0 { "more" } else { "fewer" }
+            "about {:.0} fewer cycles of waiting for caches, {other:.0} {than} besides",
+            code.spared
         );
     }
-    format!("{share:.0} % fewer cycles")
+    format!("{:.0} % fewer cycles", 100.0 * code.saved)
 }
