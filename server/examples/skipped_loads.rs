@@ -18,7 +18,7 @@
 
 use codegen::machine;
 use codegen::machine::Table;
-use codegen::profiled::Zeros;
+use codegen::profiled::{Absorbing, Zeros};
 use codegen::specialize::accept::{Model, Rule};
 use codegen::specialize::source::estimate::{estimate, parts};
 use codegen::specialize::source::executions::Profiled;
@@ -326,12 +326,12 @@ fn on_ir(text: &str, machine: &Table) -> Option<([String; 2], usize)> {
         .map(|(value, counts)| (*value, counts))
         .collect();
     let zeros = Zeros {
-        share: &|value| {
+        share: &|value, absorbing| {
             let of = counts.get(&value)?;
-            (of.executions > 0).then(|| of.zeros as f64 / of.executions as f64)
+            (of.executions > 0 && absorbing == Absorbing::Zero)
+                .then(|| of.zeros as f64 / of.executions as f64)
         },
         waited: &|value| misses.get(&value).map_or(0.0, Misses::spared_wait),
-        absorb: false,
         least: 1.0,
     };
     let counted = Counted {

@@ -90,9 +90,8 @@ fn judge_kernel(kernel: &Kernel, table: &Table, best: bool, count: &mut Count) {
     let mut after = after.expect("counts of the function");
     count.kernels += 1;
     let zeros = Zeros {
-        share: &|_| None,
+        share: &|_, _| None,
         waited: &|_| 0.0,
-        absorb: false,
         least: -1.0,
     };
     if kernel.seed % 2 == 0 {

@@ -70,9 +70,8 @@ fn ran(module: &Module, launch: &Launch) -> (Outcome, u64) {
 fn skipped(module: &Module) -> (Module, Vec<Skipped>) {
     let mut new = module.clone();
     let zeros = Zeros {
-        share: &|_| None,
+        share: &|_, _| None,
         waited: &|_| 0.0,
-        absorb: false,
         least: -1.0,
     };
     let executions = vec![1; new.functions[0].blocks.len()];

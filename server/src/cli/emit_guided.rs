@@ -7,7 +7,7 @@ use crate::derive::guided::guided;
 use crate::derive::paths::{NoPaths, profile_of};
 use crate::views::paths::reason;
 use codegen::machine::epic::Epic;
-use codegen::profiled::Profiled;
+use codegen::profiled::{Absorbing, Profiled};
 use codegen::target::ia64::emit::Options;
 use ir::{Loc, Module};
 use serde_json::{Value, json};
@@ -109,8 +109,12 @@ fn tell(
             count => format!("{count} loads that cannot matter are"),
         };
         eprintln!(
-            "{path}{}: {loads} skipped where this value of `{name}` is zero, in {:.0} % of its executions: about {:.0} fewer cycles of waiting for caches in the profiled runs",
+            "{path}{}: {loads} skipped where this value of `{name}` {}, in {:.0} % of its executions: about {:.0} fewer cycles of waiting for caches in the profiled runs",
             at(done.loc),
+            match done.absorbing {
+                Absorbing::Zero => "is zero",
+                Absorbing::Ones => "has all bits set",
+            },
             100.0 * done.share,
             done.spared
         );
@@ -123,8 +127,13 @@ fn tell(
             true => (-share, "more"),
             false => (share, "fewer"),
         };
+        let besides = if profiled.skipped.is_empty() {
+            ""
+        } else {
+            " besides"
+        };
         eprintln!(
-            "{path}: `{name}` takes {share:.1} % {than} cycles in the profiled runs, an estimate without caches and mispredictions"
+            "{path}: `{name}` takes {share:.1} % {than} cycles{besides} in the profiled runs, an estimate without caches and mispredictions"
         );
     }
 }
@@ -168,7 +177,10 @@ pub(super) fn row(
     });
     let skipped = profiled.skipped.iter().map(|done| {
         json!({
-            "kind": "skipped_where_zero",
+            "kind": match done.absorbing {
+                Absorbing::Zero => "skipped_where_zero",
+                Absorbing::Ones => "skipped_where_ones",
+            },
             "line": line(done.loc),
             "loads": done.loads.len(),
             "share": done.share,

@@ -6,7 +6,7 @@ use super::versions;
 use crate::db::{self, Db, Item};
 use crate::program::{self, Language};
 use codegen::machine::epic::Epic;
-use codegen::profiled::{Processor, Profiled, Terms, Zeros, skip, transform};
+use codegen::profiled::{Absorbing, Processor, Profiled, Terms, Zeros, skip, transform};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use facts::paths::{PathNumbers, PathProfile};
 use facts::values::record::Misses;
@@ -45,7 +45,10 @@ pub fn guided(
     let known = known_paths(db, item, function).ok_or_else(not_run)?;
     let counted = known
         .with_edges()
-        .ok_or_else(|| NoPaths::Bounds(name.clone()))?;
+        .ok_or_else(|| match known.edges().is_exact() {
+            true => NoPaths::Changed(name.clone()),
+            false => NoPaths::Bounds(name.clone()),
+        })?;
     if !known.exact() && known.entries() == 0 {
         return Err(NoPaths::Changed(name));
     }
@@ -55,11 +58,14 @@ pub fn guided(
         edges_alone: known.profile().is_none(),
     };
     let shares = versions::probabilities(db, item, function).unwrap_or_default();
+    let ones = versions::shares_of_ones(db, item, function);
     let misses = versions::misses(db, item, function);
     let zeros = Zeros {
-        share: &|value| shares.scalar.get(value).copied().flatten(),
+        share: &|value, absorbing| match absorbing {
+            Absorbing::Zero => shares.scalar.get(value).copied().flatten(),
+            Absorbing::Ones => ones.get(&value).copied(),
+        },
         waited: &|value| misses.get(&value).map_or(0.0, Misses::spared_wait),
-        absorb: versions::settings(db, item.main(db), item).absorb,
         least: COMPARISON,
     };
     let done = decided(module, profile, Some(&zeros), epic, options);

@@ -17,7 +17,7 @@ use codegen::specialize::source::{
     harmless, version,
 };
 use facts::Scope;
-use facts::values::record::Misses;
+use facts::values::record::{Misses, significant};
 use facts::values::stored::StoredProfile;
 use facts::zeros::{Never, Probabilities, never_zero};
 use ir::cfg::ControlFlow;
@@ -479,6 +479,28 @@ pub(super) fn misses(db: &dyn Db, item: Item<'_>, function: &Function) -> FxHash
 pub fn probabilities(db: &dyn Db, item: Item<'_>, function: &Function) -> Option<Probabilities> {
     let (profile, at) = stored_item(db, item, function)?;
     Some(Probabilities::of_profile(function, &profile.items[at]))
+}
+
+/// Returns how often lanes held a number of which all bits are set, of the values of which the file's profile counted it.
+pub(super) fn shares_of_ones(
+    db: &dyn Db,
+    item: Item<'_>,
+    function: &Function,
+) -> FxHashMap<Value, f64> {
+    let Some((profile, at)) = stored_item(db, item, function) else {
+        return FxHashMap::default();
+    };
+    let stored = &profile.items[at];
+    let mapped = facts::values::stored::map(stored, function)
+        .values
+        .into_iter();
+    let share = |(value, at): (Value, usize)| {
+        let known = &stored.values[at];
+        let ones = significant(function.ty(value))?;
+        let top = known.top.iter().find(|entry| entry.bits == ones)?;
+        (known.profiled > 0).then(|| (value, top.count as f64 / known.profiled as f64))
+    };
+    mapped.filter_map(share).collect()
 }
 
 /// Returns how often the file's profile saw all of these values zero in all lanes of a warp.

@@ -89,7 +89,9 @@ pub struct Conversions {
 /// The reason why a branch stays of which the source asks that it is converted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Kept {
-    #[error("its sides do not meet again in one place, or others come into them")]
+    #[error(
+        "its sides do not meet again in one place, others come into them, or more than {MOST_PARTS} branches leave one of them"
+    )]
     Shape,
     #[error("a side calls, returns, or holds another branch that stays")]
     Branch,
@@ -307,9 +309,15 @@ fn hammock<T: Predicated>(function: &Function<T>, head: u32) -> Result<Hammock, 
         .iter()
         .flat_map(|one| second.iter().map(move |two| (one, two)));
     let met = pairs.filter(|((_, join), (_, also))| join == also);
+    // Few ways out, and to the usual place.
     let exits = |side: &Side| side.iter().filter(|part| part.exit.is_some()).count();
-    let fewest =
-        met.min_by_key(|((one, _), (two, _))| (exits(one) + exits(two), one.len() + two.len()));
+    let weight = |block: u32| function.blocks[block as usize].weight;
+    let fewest = met.min_by(|((a, here), (b, _)), ((c, there), (d, _))| {
+        let left = (exits(a) + exits(b)).cmp(&(exits(c) + exits(d)));
+        let usual = || weight(*there).total_cmp(&weight(*here));
+        let shorter = || (a.len() + b.len()).cmp(&(c.len() + d.len()));
+        left.then_with(usual).then_with(shorter)
+    });
     let ((one, join), (two, _)) = fewest.ok_or(Kept::Shape)?;
     Ok(Hammock {
         head,
@@ -410,11 +418,6 @@ fn body<'f, T: Predicated>(
     {
         return Err(Kept::Branch);
     }
-    if operations.len() > MOST {
-        return Err(Kept::Large {
-            operations: operations.len() as u32,
-        });
-    }
     Ok(operations)
 }
 
@@ -445,6 +448,15 @@ fn attempt<T: Predicated>(
         .map(|part| body(function, part))
         .collect::<Result<_, _>>()?;
     let added: usize = bodies.iter().map(|side| side.len()).sum();
+    for side in &found.sides {
+        let parts = side.iter().map(|part| body(function, part).map(<[_]>::len));
+        let operations = parts.sum::<Result<usize, Kept>>()?;
+        if operations > MOST {
+            return Err(Kept::Large {
+                operations: operations as u32,
+            });
+        }
+    }
     // What an operation writes that executes always must not be read on other ways: where these end, or where the operations of the
     // other side follow, at their start.
     let ends = |sides: &[Side]| {
@@ -522,15 +534,20 @@ fn attempt<T: Predicated>(
         // Where nobody knows which way is the usual one, it may be the shortest.
         false => shortest(function, &found, judge),
     };
+    // What leaves a side is predicted on the other way, too.
+    let inherited = match terms.counted {
+        true => inherited(function, &found),
+        false => 0.0,
+    };
     let conversion = Conversion {
         loc,
         asked,
         counted: terms.counted,
         before: before + mispredicted * terms.penalty,
-        after: (judge.cycles)(&after, &[head]),
+        after: (judge.cycles)(&after, &[head]) + inherited / entered * terms.penalty,
         operations: added as u32,
         exits: left,
-        spared: mispredicted * weight(head),
+        spared: mispredicted * weight(head) - inherited,
     };
     if !asked && conversion.after >= conversion.before {
         return Ok(None);
@@ -540,6 +557,36 @@ fn attempt<T: Predicated>(
         conversion,
         ends: [found.join].into_iter().chain(found.exits()).collect(),
     }))
+}
+
+/// Mispredictions of the branches that leave its sides beyond those of today, in the runs whose executions are the weights: a branch is
+/// predicted wrong as often as it goes its rarer way.
+fn inherited<T: Predicated>(function: &Function<T>, found: &Hammock) -> f64 {
+    let weight = |block: u32| function.blocks[block as usize].weight;
+    let entered = weight(found.head);
+    let wrong = |leaves: f64, of: f64| leaves.min(of - leaves).max(0.0);
+    let before = comes_from(function);
+    let mut out = 0.0;
+    for side in &found.sides {
+        for (at, part) in side.iter().enumerate() {
+            if part.exit.is_none() {
+                continue;
+            }
+            let come = weight(part.block).min(entered);
+            // Of the last one it is not known how many go on: as if all left.
+            let leave = match side.get(at + 1) {
+                Some(next) => (come - weight(next.block)).max(0.0),
+                None => come,
+            };
+            let now = if at + 1 < side.len() {
+                wrong(leave, come)
+            } else {
+                0.0
+            };
+            out += wrong(leave, entered) - now;
+        }
+    }
+    out
 }
 
 /// Cycles of the shortest way through a hammock.

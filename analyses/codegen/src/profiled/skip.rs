@@ -1,19 +1,21 @@
-//! Loads that cannot matter where a value is zero, as it mostly was in the profiled runs: each is executed where the value is
-//! not zero alone.
+//! Loads that cannot matter where a value is zero, or has all bits set, as it mostly did in the profiled runs: each is executed
+//! where the value is another alone.
 //!
 //! ```text
 //! w = load weight; x = load line; s += w * x      w is zero in 95 % of runs:   x = load line, if w != 0
+//! m = load mask;   x = load line; s ^= m | x      m has all bits set:          x = load line, if m != ~0
 //! ```
 //!
-//! A skipped load leaves some value. What is computed of it must end in operations that a zero decides - a product, a
-//! conjunction, a choice - before it comes to an effect, a branch, a parameter of a block, or the address of a load that is not
+//! A skipped load leaves some value. What is computed of it must end in operations that the value decides - a product, a
+//! conjunction, a choice, a disjunction where all bits are set - before it comes to an effect, a branch, a parameter of a block, or the address of a load that is not
 //! skipped with it. All of that stands in one loop, of which an iteration comes to the value first, to the load, and then to the
 //! operation, or the value is one of a loop around: so a zero of now never meets a load of before.
 //!
 //! Loads are taken out again until each of those that remain ends so; linear in what is computed of them, each time. Paying:
 //! cycles that the processor waited for the loads in the profiled runs, against the comparison.
 //!
-//! Not done: stores of what is there already; values that merge; floats, but where zero times anything may be taken for zero.
+//! Not done: stores of what is there already; values that merge; products of floats, even where zero times anything may be taken
+//! for zero: what is computed of the value that a skipped load leaves may be no number, which no zero makes one.
 //!
 //! Source: Bratt, Settle, Connors, *Predicate-Based Elimination of Control- and Data-Irrelevant Cache Misses*, EPIC-1, 2001, section
 //! 2.
@@ -25,28 +27,36 @@ use ir::dominators::DominatorTree;
 use ir::entity::Entity as _;
 use ir::loops::LoopForest;
 use ir::{
-    Block, Convert, EntityVec, FloatCondition, Function, Guard, Inst, IntCondition, Loc, Op, Type,
-    Value, ValueDef,
+    BinaryOp, Block, Convert, EntityVec, Function, Guard, Inst, IntCondition, Loc, Op, Type, Value,
+    ValueDef,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a profile knows of zeros and of waiting.
+/// A number that decides an operation, whatever the other operands are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Absorbing {
+    /// Of products and conjunctions.
+    Zero,
+    /// All bits are set: of disjunctions.
+    Ones,
+}
+
+/// What a profile knows of such numbers and of waiting.
 #[allow(missing_debug_implementations)]
 #[derive(Clone, Copy)]
 pub struct Zeros<'a> {
-    /// The share of a value's executions in which it was zero.
-    pub share: &'a dyn Fn(Value) -> Option<f64>,
+    /// The share of a value's executions in which it was this number.
+    pub share: &'a dyn Fn(Value, Absorbing) -> Option<f64>,
     /// Cycles that the processor waits less for each execution of the load of a value that is skipped.
     pub waited: &'a dyn Fn(Value) -> f64,
-    /// Zero times anything is zero, of floats, too.
-    pub absorb: bool,
     /// Cycles of a comparison, which an execution must spare; negative where all loads are skipped that may be.
     pub least: f64,
 }
 
-/// Loads that are skipped where a value is zero.
+/// Loads that are skipped where a value is such a number.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Skipped {
+    pub absorbing: Absorbing,
     /// Where the value is computed.
     pub loc: Loc,
     pub share: f64,
@@ -63,30 +73,32 @@ const MOST: usize = 64;
 /// Guards loads of a function whose blocks are executed so often.
 pub fn skip(function: &mut Function, executions: &[u64], zeros: &Zeros<'_>) -> Vec<Skipped> {
     let all = zeros.least < 0.0;
-    let share = |value: Value| match all {
+    let share = |value: Value, absorbing: Absorbing| match all {
         true => Some(1.0),
-        false => (zeros.share)(value).filter(|share| *share >= OFTEN),
+        false => (zeros.share)(value, absorbing).filter(|share| *share >= OFTEN),
     };
+    let both = [Absorbing::Zero, Absorbing::Ones];
     let values = function.values.keys();
-    let values = values.filter(|&value| is_tested(function, value, zeros.absorb));
-    let mut values: Vec<(Value, f64)> = values
-        .filter_map(|value| Some((value, share(value)?)))
+    let values = values.flat_map(|value| both.map(|absorbing| (value, absorbing)));
+    let mut values: Vec<(Value, Absorbing, f64)> = values
+        .filter(|&(value, _)| is_tested(function, value))
+        .filter_map(|(value, absorbing)| Some((value, absorbing, share(value, absorbing)?)))
         .collect();
-    values.sort_by(|left, right| right.1.total_cmp(&left.1));
+    values.sort_by(|left, right| right.2.total_cmp(&left.2));
     if !all {
         values.truncate(MOST);
     }
     let mut found: Vec<Skipped> = Vec::new();
     let mut order: Vec<(f64, Value, Skipped)> = Vec::new();
     {
-        let Some(scene) = Scene::new(function, zeros.absorb) else {
+        let Some(scene) = Scene::new(function) else {
             return Vec::new();
         };
-        for &(value, share) in &values {
+        for &(value, absorbing, share) in &values {
             let Some(home) = scene.home[value] else {
                 continue;
             };
-            let loads = scene.useless(value, home);
+            let loads = scene.useless((value, absorbing), home);
             if loads.is_empty() {
                 continue;
             }
@@ -105,6 +117,7 @@ pub fn skip(function: &mut Function, executions: &[u64], zeros: &Zeros<'_>) -> V
             let asked = executions.get(home.index()).copied().unwrap_or(0) as f64;
             if spared > zeros.least * asked {
                 let skipped = Skipped {
+                    absorbing,
                     loc: location(function, value),
                     share,
                     loads,
@@ -124,7 +137,7 @@ pub fn skip(function: &mut Function, executions: &[u64], zeros: &Zeros<'_>) -> V
         if skipped.loads.len() < before {
             continue;
         }
-        let guard = tested(function, value);
+        let guard = tested(function, value, skipped.absorbing);
         for &inst in &skipped.loads {
             function.insts[inst].guard = Some(guard);
         }
@@ -140,21 +153,29 @@ fn location(function: &Function, value: Value) -> Loc {
     }
 }
 
-/// Returns whether a value may be the one that is compared with zero.
-fn is_tested(function: &Function, value: Value, absorb: bool) -> bool {
+/// Returns whether a value may be the one that is compared.
+fn is_tested(function: &Function, value: Value) -> bool {
     let constant = function
         .defining(value)
         .is_some_and(|data| matches!(data.op, Op::Const(_) | Op::Undef));
-    let fits = match function.ty(value) {
-        Type::Bool | Type::I8 | Type::I16 | Type::I32 | Type::I64 => true,
-        Type::F32 | Type::F64 => absorb,
-        _ => false,
-    };
+    let fits = matches!(
+        function.ty(value),
+        Type::Bool | Type::I8 | Type::I16 | Type::I32 | Type::I64
+    );
     fits && !constant
 }
 
-/// A value is not zero: compared behind its definition.
-fn tested(function: &mut Function, value: Value) -> Guard {
+/// The bits of an absorbing number of a type, as constants have them: sign-extended.
+fn bits(ty: Type, absorbing: Absorbing) -> u64 {
+    match (absorbing, ty) {
+        (Absorbing::Zero, _) => 0,
+        (Absorbing::Ones, Type::Bool) => 1,
+        (Absorbing::Ones, _) => u64::MAX,
+    }
+}
+
+/// A value is another number: compared behind its definition.
+fn tested(function: &mut Function, value: Value, absorbing: Absorbing) -> Guard {
     let ty = function.ty(value);
     let (block, at) = match function.values[value].def {
         ValueDef::Param(block, _) => (block, 0),
@@ -169,21 +190,27 @@ fn tested(function: &mut Function, value: Value) -> Guard {
     if ty == Type::Bool {
         return Guard {
             value,
-            negated: false,
+            negated: absorbing == Absorbing::Ones,
         };
     }
     let loc = location(function, value);
-    let (zero, of_zero) = edit::computed(function, Op::Const(0), &[], ty, loc);
-    let op = match ty.is_float() {
-        true => Op::FloatCompare(FloatCondition::NotEqualUnordered),
-        false => Op::IntCompare(IntCondition::NotEqual),
-    };
-    let (compare, condition) = edit::computed(function, op, &[value, of_zero], Type::Bool, loc);
-    function.blocks[block].insts.splice(at..at, [zero, compare]);
+    let number = Op::Const(bits(ty, absorbing));
+    let (constant, of_constant) = edit::computed(function, number, &[], ty, loc);
+    let op = Op::IntCompare(IntCondition::NotEqual);
+    let (compare, condition) = edit::computed(function, op, &[value, of_constant], Type::Bool, loc);
+    function.blocks[block]
+        .insts
+        .splice(at..at, [constant, compare]);
     Guard {
         value: condition,
         negated: false,
     }
+}
+
+/// Values that are an absorbing number where one of them is.
+struct Known {
+    absorbing: Absorbing,
+    values: FxHashSet<Value>,
 }
 
 /// A reader of a value.
@@ -196,7 +223,6 @@ enum Reader {
 
 struct Scene<'f> {
     function: &'f Function,
-    absorb: bool,
     dominators: DominatorTree,
     forest: LoopForest,
     /// Blocks in the order of the flow.
@@ -209,7 +235,7 @@ struct Scene<'f> {
 
 impl<'f> Scene<'f> {
     /// `None`: a loop is no natural one.
-    fn new(function: &'f Function, absorb: bool) -> Option<Self> {
+    fn new(function: &'f Function) -> Option<Self> {
         let flow = ControlFlow::new(function);
         let forest = LoopForest::new(&flow);
         if forest.loops.values().any(|it| !it.reducible) {
@@ -235,7 +261,6 @@ impl<'f> Scene<'f> {
         }
         Some(Scene {
             function,
-            absorb,
             dominators: DominatorTree::dominators(&flow),
             forest,
             home: function.definition_blocks(),
@@ -245,10 +270,13 @@ impl<'f> Scene<'f> {
         })
     }
 
-    /// The loads that are useless where a value is zero.
-    fn useless(&self, value: Value, home: Block) -> Vec<Inst> {
-        let zero = self.zeros(value, home);
-        if zero.len() == 1 && !self.reads_decisively(value) {
+    /// The loads that are useless where a value is such a number.
+    fn useless(&self, (value, absorbing): (Value, Absorbing), home: Block) -> Vec<Inst> {
+        let known = Known {
+            absorbing,
+            values: self.known((value, absorbing), home),
+        };
+        if known.values.len() == 1 && !self.reads_decisively(value) {
             return Vec::new();
         }
         let mut out = Vec::new();
@@ -265,19 +293,20 @@ impl<'f> Scene<'f> {
         loop {
             let skipped: FxHashSet<Inst> = out.iter().copied().collect();
             let before = out.len();
-            out.retain(|&inst| self.ends(inst, &zero, &skipped));
+            out.retain(|&inst| self.ends(inst, &known, &skipped));
             if out.len() == before {
                 return out;
             }
         }
     }
 
-    /// An operation reads the value that a zero in it may decide, or that passes the zero on.
+    /// An operation reads the value that it may decide, or that passes it on.
     fn reads_decisively(&self, value: Value) -> bool {
         self.readers[value].iter().any(|reader| match *reader {
             Reader::Inst(inst) => {
                 let data = &self.function.insts[inst];
-                matches!(data.op, Op::Select) || propagation(&data.op) != Propagation::None
+                matches!(data.op, Op::Select | Op::Binary(..))
+                    || propagation(&data.op) != Propagation::None
             }
             Reader::Other => false,
         })
@@ -296,9 +325,12 @@ impl<'f> Scene<'f> {
             && data.guard.is_none()
     }
 
-    /// Values that are zero where one is.
-    fn zeros(&self, value: Value, home: Block) -> FxHashSet<Value> {
-        let mut zero = FxHashSet::from_iter([value]);
+    /// Values that are such a number where one is.
+    fn known(&self, (value, absorbing): (Value, Absorbing), home: Block) -> FxHashSet<Value> {
+        let mut known = Known {
+            absorbing,
+            values: FxHashSet::from_iter([value]),
+        };
         let mut behind = matches!(self.function.values[value].def, ValueDef::Param(..));
         for &block in &self.order {
             if !self.is_below(home, block) {
@@ -314,34 +346,58 @@ impl<'f> Scene<'f> {
                 }
                 if let &[result] = data.results.as_slice()
                     && is_pure(data)
-                    && self.becomes_zero(inst, &zero)
+                    && self.becomes(inst, &known)
                 {
-                    zero.insert(result);
+                    known.values.insert(result);
                 }
             }
         }
-        zero
+        known.values
     }
 
-    /// Integers, or floats where that is permitted.
-    fn is_exact(&self, value: Value) -> bool {
-        self.absorb || !self.function.ty(value).is_float()
+    /// Returns whether all operands and results are integers.
+    fn is_exact(&self, inst: Inst) -> bool {
+        let data = &self.function.insts[inst];
+        let mut all = data.args.iter().chain(&data.results);
+        all.all(|&value| !self.function.ty(value).is_float())
     }
 
-    fn becomes_zero(&self, inst: Inst, zero: &FxHashSet<Value>) -> bool {
+    /// How such a number in an operand goes on.
+    fn propagation(&self, op: &Op, absorbing: Absorbing) -> Propagation {
+        match (absorbing, op) {
+            (_, Op::Convert(Convert::Bitcast)) => Propagation::None,
+            (Absorbing::Zero, _) => propagation(op),
+            (Absorbing::Ones, Op::Binary(BinaryOp::Or | BinaryOp::MaxUnsigned, _)) => {
+                Propagation::Any { from: 0, to: 2 }
+            }
+            (Absorbing::Ones, Op::Binary(BinaryOp::And | BinaryOp::MinUnsigned, _)) => {
+                Propagation::All { from: 0 }
+            }
+            (Absorbing::Ones, Op::Select) => Propagation::All { from: 1 },
+            (Absorbing::Ones, Op::Convert(Convert::SignExtend | Convert::Truncate)) => {
+                Propagation::Same
+            }
+            (Absorbing::Ones, _) => Propagation::None,
+        }
+    }
+
+    fn becomes(&self, inst: Inst, known: &Known) -> bool {
         let data = &self.function.insts[inst];
         let constant = |value: Value| {
+            let bits = bits(self.function.ty(value), known.absorbing);
             let defining = self.function.defining(value);
-            defining.is_some_and(|data| data.op == Op::Const(0))
+            defining.is_some_and(|data| data.op == Op::Const(bits))
         };
-        let is = |value: &Value| zero.contains(value) || constant(*value);
-        let exact = data.args.iter().chain(&data.results);
-        if !exact.copied().all(|value| self.is_exact(value))
-            || matches!(data.op, Op::Convert(Convert::Bitcast))
-        {
+        let is = |value: &Value| known.values.contains(value) || constant(*value);
+        if !self.is_exact(inst) {
             return false;
         }
-        match propagation(&data.op) {
+        // The bit of a truth value is no number with all bits set.
+        let widened = matches!(data.op, Op::Convert(Convert::SignExtend));
+        if widened && self.function.ty(data.args[0]) == Type::Bool {
+            return known.absorbing == Absorbing::Zero && is(&data.args[0]);
+        }
+        match self.propagation(&data.op, known.absorbing) {
             Propagation::None => false,
             Propagation::Any { from, to } => {
                 data.args[from..to.min(data.args.len())].iter().any(is)
@@ -354,22 +410,25 @@ impl<'f> Scene<'f> {
         }
     }
 
-    /// The result does not depend on the operands that are undefined, as zeros among the others decide.
-    fn decides(&self, inst: Inst, zero: &FxHashSet<Value>, undefined: &FxHashSet<Value>) -> bool {
+    /// The result does not depend on the operands that are undefined, as such numbers among the others decide.
+    fn decides(&self, inst: Inst, known: &Known, undefined: &FxHashSet<Value>) -> bool {
         let data = &self.function.insts[inst];
-        let is = |value: &Value| zero.contains(value) && !undefined.contains(value);
+        let is = |value: &Value| known.values.contains(value) && !undefined.contains(value);
         let unknown = |value: &Value| undefined.contains(value);
         if matches!(data.op, Op::Select) {
             let [condition, then, otherwise] = data.args.as_slice() else {
                 return false;
             };
-            return is(condition) && unknown(then) && !unknown(otherwise);
+            let [other, chosen] = match known.absorbing {
+                Absorbing::Zero => [then, otherwise],
+                Absorbing::Ones => [otherwise, then],
+            };
+            return is(condition) && unknown(other) && !unknown(chosen);
         }
-        let exact = data.args.iter().chain(&data.results);
-        if !exact.copied().all(|value| self.is_exact(value)) {
+        if !self.is_exact(inst) {
             return false;
         }
-        match propagation(&data.op) {
+        match self.propagation(&data.op, known.absorbing) {
             Propagation::Any { from, to } => {
                 data.args[from..to.min(data.args.len())].iter().any(is)
             }
@@ -380,8 +439,8 @@ impl<'f> Scene<'f> {
         }
     }
 
-    /// What is computed of a load ends in operations that zeros decide.
-    fn ends(&self, load: Inst, zero: &FxHashSet<Value>, skipped: &FxHashSet<Inst>) -> bool {
+    /// What is computed of a load ends in operations that such numbers decide.
+    fn ends(&self, load: Inst, known: &Known, skipped: &FxHashSet<Inst>) -> bool {
         let own = self.blocks[&load];
         let around = self.forest.of(own);
         let mut undefined: FxHashSet<Value> = FxHashSet::default();
@@ -390,7 +449,7 @@ impl<'f> Scene<'f> {
             undefined.insert(result);
             open.push(result);
         }
-        // Operations that zeros seemed to decide before all undefined operands were known.
+        // Operations that seemed to be decided before all undefined operands were known.
         let mut decided: Vec<Inst> = Vec::new();
         while let Some(value) = open.pop() {
             for reader in &self.readers[value] {
@@ -408,7 +467,7 @@ impl<'f> Scene<'f> {
                 if !is_pure(data) {
                     return false;
                 }
-                if self.decides(inst, zero, &undefined) {
+                if self.decides(inst, known, &undefined) {
                     decided.push(inst);
                     continue;
                 }
@@ -421,6 +480,6 @@ impl<'f> Scene<'f> {
         }
         decided
             .iter()
-            .all(|&inst| self.decides(inst, zero, &undefined))
+            .all(|&inst| self.decides(inst, known, &undefined))
     }
 }

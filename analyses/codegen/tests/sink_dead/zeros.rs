@@ -71,6 +71,8 @@ const PATTERNS: &str = "if ($c) {\n    $b\n} @ if ($c) {\n    $b\n} else {\n    
 @ $pPair $1;\n$1.x = $l;\n$1.y = $l;\nif ($c)\n    $1.x = $l;\n$+ $1.x * $1.y;\n$o ^= $1.y;
 @ int $1[2];\n$1[0] = $l;\n$1[1] = $l;\n$1[$v & 1] = $l;\n$+ $1[0] * $1[1];
 @ int $1 = $l;\nint $2 = $l;\nsplit($l * 8 + $l, $A1, $A2);\n$+ $*12;\n$+ $1 * $l;
+@ int $1 = -(int)($l != 0);\nint $2 = $l;\n$+ (($1 | $2) & 15);\n$+ (($l | $1 | $2) & 7);
+@ int $1 = ~($l & 3);\nint $2 = $l;\n$+ (($2 | $1 | (int)3) & 15);\n$+ ((($1 | 3) | $l) & 7);\n$o ^= $2 & 7;
 @ switch ($v & 3) {\ncase 0:\n    $+ $l;\n    break;\ncase 1:\n    $+ $w * $l;\n    break;\ndefault:\n    $a = $l;\n    break;\n}";
 
 /// Another lane reads what is loaded.

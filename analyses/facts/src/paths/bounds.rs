@@ -140,8 +140,16 @@ impl EdgeCounts {
         let mut left: Vec<Vec<u64>> = counts
             .map(|of| of.iter().map(|count| count.least).collect())
             .collect();
-        let nodes = 0..graph.successors.len();
-        let behind = nodes.map(|node| (Start::Behind(node), node, begun(graph, self, node).least));
+        let mut begun = vec![0u64; graph.successors.len()];
+        for (node, targets) in graph.successors.iter().enumerate() {
+            for (edge, &to) in targets.iter().enumerate() {
+                if graph.ends[node][edge] {
+                    begun[to] = begun[to].saturating_add(left[node][edge]);
+                }
+            }
+        }
+        let behind = begun.into_iter().enumerate();
+        let behind = behind.map(|(node, count)| (Start::Behind(node), node, count));
         let entered = (Start::Entry, graph.entry, self.entries.least);
         let mut out = PathProfile::default();
         for (start, first, mut flow) in std::iter::once(entered).chain(behind) {

@@ -191,7 +191,8 @@ impl MissRecorder {
                 counts.misses += u64::from(missed);
                 counts.waited += waited;
                 counts.alone += later;
-                if later >= self.far {
+                // A line that is under way for another load is no miss of this one.
+                if missed && later >= self.far {
                     counts.far += 1;
                     counts.far_alone += later;
                 }

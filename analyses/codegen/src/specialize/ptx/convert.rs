@@ -30,7 +30,7 @@ use syntax::Span;
 use syntax::ptx::{Instruction, StatementKind};
 
 /// Statements of both sides, at most.
-const MOST: u32 = 64;
+const MOST: usize = 64;
 
 /// Cycles of a warp for an execution; estimates.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -72,7 +72,7 @@ pub enum Unconverted {
     Shape(&'static str),
     #[error("something else jumps to `{0}`, between its sides")]
     Entered(SmolStr),
-    #[error("its sides hold what can't have a predicate of their lanes: `{0}`")]
+    #[error("its sides hold `{0}`, which is not for each lane by itself, or belongs to a call")]
     Statement(SmolStr),
     #[error("`{0}` has a guard already")]
     Guarded(SmolStr),
@@ -153,13 +153,17 @@ impl Document<'_> {
                 branching: cycles.parted,
             });
         }
-        let executed = |at: Option<&u32>| match at {
-            Some(&at) => self.executed(at, profiled?),
-            None => Some(0.0),
+        // Some statements are no instruction of the IR.
+        let executed = |side: &[u32]| match side {
+            [] => Some(0.0),
+            side => {
+                let weights = profiled?;
+                side.iter().find_map(|&at| self.executed(at, weights))
+            }
         };
         let counts = || {
-            let head = self.executed_before(at, profiled?)?;
-            let [left, right] = [sides.passed.first(), sides.taken.first()].map(executed);
+            let head = self.decided(at, profiled?)?;
+            let [left, right] = [&sides.passed, &sides.taken].map(|side| executed(side));
             let before = head * branch + left? * (passed + jump) + right? * taken;
             Some((before, head * cycles.converted))
         };
@@ -241,10 +245,23 @@ impl Document<'_> {
         if reached != join {
             return Err(Unconverted::Shape("they do not meet"));
         }
+        if passed.len() + taken.len() > MOST {
+            return Err(Unconverted::Shape("they are long"));
+        }
+        // A table that names it needs the label.
+        let own = self.tree.statements().iter();
+        let label = self.label(target);
+        let named = own.into_iter().any(|it| {
+            matches!(&it.kind, StatementKind::BranchTargets(names) if names.iter().any(|name| name.text == label))
+        });
+        let mut gone = vec![at, end];
+        if !named {
+            gone.push(target);
+        }
         Ok(Sides {
             passed,
             taken,
-            gone: vec![at, end, target],
+            gone,
             jumps: true,
         })
     }
@@ -279,7 +296,7 @@ impl Document<'_> {
                     ));
                 }
             }
-            if out.len() as u32 > MOST {
+            if out.len() > MOST {
                 return Err(Unconverted::Shape("one of them is long"));
             }
         }
@@ -333,15 +350,16 @@ impl Document<'_> {
         Some(weights[*block])
     }
 
-    /// Executions of the straight run of statements that ends with one.
-    fn executed_before(&self, at: u32, weights: &EntityVec<Block, f64>) -> Option<f64> {
-        let own = self.tree.statements();
-        let run = (0..at).rev().take_while(|&at| {
-            let falls = matches!(self.body.lines[at as usize].next, Next::Falls);
-            falls && !matches!(own[at as usize].kind, StatementKind::Label(_))
-        });
-        run.take(MOST as usize)
-            .find_map(|at| self.executed(at, weights))
+    /// Executions of the branch that is a statement.
+    fn decided(&self, at: u32, weights: &EntityVec<Block, f64>) -> Option<f64> {
+        let span = self.statement(at)?.span;
+        let mut blocks = self.function.layout.iter();
+        let block = blocks.find(|&&block| {
+            let loc = self.function.blocks[block].loc;
+            let inside = span.start <= loc.span.start && loc.span.end <= span.end;
+            loc != ir::Loc::NONE && loc.site == ir::Site(0) && inside
+        })?;
+        Some(weights[*block])
     }
 }
 
@@ -355,5 +373,6 @@ fn is_of_a_lane(i: &Instruction) -> bool {
     let known = Opcode::find(opcode).is_some();
     // What ends a call's passing of parameters stands with it.
     let passes = i.has("param") && i.modifiers.first().is_some_and(|space| space == "param");
-    known && !leaves && !passes && !exchanges(i) && uncopied(i, false).is_none()
+    let together = exchanges(i) || i.has("aligned") || uncopied(i, false).is_some();
+    known && !leaves && !passes && !together
 }

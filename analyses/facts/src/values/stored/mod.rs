@@ -418,7 +418,10 @@ impl StoredItem {
                 .misses
                 .is_some_and(|of| of.misses > of.loads || of.far > of.misses)
             {
-                return fail(id, "more misses than loads");
+                return fail(
+                    id,
+                    "more misses than loads, or more by memory than there are",
+                );
             }
             if value.top.len() > MOST_TOP {
                 return fail(id, "too many top values");
