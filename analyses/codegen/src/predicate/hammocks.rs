@@ -309,14 +309,14 @@ fn hammock<T: Predicated>(function: &Function<T>, head: u32) -> Result<Hammock, 
         .iter()
         .flat_map(|one| second.iter().map(move |two| (one, two)));
     let met = pairs.filter(|((_, join), (_, also))| join == also);
-    // Few ways out, and to the usual place.
+    // To the usual place, and with few ways out.
     let exits = |side: &Side| side.iter().filter(|part| part.exit.is_some()).count();
     let weight = |block: u32| function.blocks[block as usize].weight;
     let fewest = met.min_by(|((a, here), (b, _)), ((c, there), (d, _))| {
         let left = (exits(a) + exits(b)).cmp(&(exits(c) + exits(d)));
         let usual = || weight(*there).total_cmp(&weight(*here));
         let shorter = || (a.len() + b.len()).cmp(&(c.len() + d.len()));
-        left.then_with(usual).then_with(shorter)
+        usual().then(left).then_with(shorter)
     });
     let ((one, join), (two, _)) = fewest.ok_or(Kept::Shape)?;
     Ok(Hammock {
@@ -569,21 +569,23 @@ fn inherited<T: Predicated>(function: &Function<T>, found: &Hammock) -> f64 {
     let mut out = 0.0;
     for side in &found.sides {
         for (at, part) in side.iter().enumerate() {
-            if part.exit.is_none() {
+            let Some(exit) = &part.exit else {
                 continue;
-            }
+            };
             let come = weight(part.block).min(entered);
-            // Of the last one it is not known how many go on: as if all left.
-            let leave = match side.get(at + 1) {
-                Some(next) => (come - weight(next.block)).max(0.0),
-                None => come,
+            let to = behind(function, exit.to);
+            let next = side.get(at + 1).map_or(found.join, |part| part.block);
+            let alone = |block: u32| before[block as usize] == [part.block];
+            let leave = match () {
+                () if alone(to) => Some(weight(to).min(come)),
+                () if alone(next) => Some((come - weight(next)).max(0.0)),
+                () => None,
             };
-            let now = if at + 1 < side.len() {
-                wrong(leave, come)
-            } else {
-                0.0
+            // Where others go to both places, it may be as many as makes it worst.
+            out += match leave {
+                Some(leave) => wrong(leave, entered) - wrong(leave, come),
+                None => wrong(come, entered),
             };
-            out += wrong(leave, entered) - now;
         }
     }
     out

@@ -153,18 +153,25 @@ impl Document<'_> {
                 branching: cycles.parted,
             });
         }
-        // Some statements are no instruction of the IR.
-        let executed = |side: &[u32]| match side {
-            [] => Some(0.0),
-            side => {
-                let weights = profiled?;
-                side.iter().find_map(|&at| self.executed(at, weights))
-            }
-        };
         let counts = || {
-            let head = self.decided(at, profiled?)?;
-            let [left, right] = [&sides.passed, &sides.taken].map(|side| executed(side));
-            let before = head * branch + left? * (passed + jump) + right? * taken;
+            let weights = profiled?;
+            let head = self.branching(at)?;
+            // Some statements are no instruction of the IR: then it is the block to which the other side does not lead.
+            let homes = [&sides.passed, &sides.taken]
+                .map(|side| side.iter().find_map(|&at| self.block_of(at)));
+            let edges = self.function.blocks[head].terminator.edges();
+            let times = |side: usize| match (homes[side], homes[1 - side]) {
+                _ if [&sides.passed, &sides.taken][side].is_empty() => Some(0.0),
+                (Some(home), _) => Some(weights[home]),
+                (None, Some(other)) => {
+                    let mut rest = edges.iter().filter(|edge| edge.block != other);
+                    let home = rest.next()?.block;
+                    rest.next().is_none().then(|| weights[home])
+                }
+                (None, None) => None,
+            };
+            let (head, left, right) = (weights[head], times(0)?, times(1)?);
+            let before = head * branch + left * (passed + jump) + right * taken;
             Some((before, head * cycles.converted))
         };
         let counted = counts();
@@ -339,27 +346,25 @@ impl Document<'_> {
         Ok(())
     }
 
-    /// Executions of a statement by warps.
-    fn executed(&self, at: u32, weights: &EntityVec<Block, f64>) -> Option<f64> {
+    /// The block with the instructions of a statement.
+    fn block_of(&self, at: u32) -> Option<Block> {
         let function = self.function;
-        let mut blocks = function.layout.iter();
-        let block = blocks.find(|&&block| {
+        let mut blocks = function.layout.iter().copied();
+        blocks.find(|&block| {
             let mut insts = function.blocks[block].insts.iter();
             insts.any(|&inst| self.statements[inst] == Some(at))
-        })?;
-        Some(weights[*block])
+        })
     }
 
-    /// Executions of the branch that is a statement.
-    fn decided(&self, at: u32, weights: &EntityVec<Block, f64>) -> Option<f64> {
+    /// The block that ends with the branch that is a statement.
+    fn branching(&self, at: u32) -> Option<Block> {
         let span = self.statement(at)?.span;
-        let mut blocks = self.function.layout.iter();
-        let block = blocks.find(|&&block| {
+        let mut blocks = self.function.layout.iter().copied();
+        blocks.find(|&block| {
             let loc = self.function.blocks[block].loc;
             let inside = span.start <= loc.span.start && loc.span.end <= span.end;
             loc != ir::Loc::NONE && loc.site == ir::Site(0) && inside
-        })?;
-        Some(weights[*block])
+        })
     }
 }
 

@@ -315,7 +315,14 @@ impl Checker<'_> {
         after.enter(self.after.function);
         let this = Run { seed, rounds };
         after.memory.log = Some(Vec::new());
-        let most = 16 * (WITHIN - budget) + 4_000;
+        // The kernel executes what an iteration of the source jumps over, too.
+        let blocks = &self.after.function.blocks;
+        let inside = self
+            .layout
+            .inside()
+            .map(|block| blocks[block as usize].operations.len());
+        let kernel = inside.sum::<usize>() as u32;
+        let most = 16 * (WITHIN - budget) + 4_000 + (rounds + self.promises.rounds) * kernel;
         let mut budget = most;
         let mut stops = |block: u32, _: &mut State| self.layout.is_left(block);
         let end = run(&self.after, &mut after, header, &mut stops, &mut budget);
