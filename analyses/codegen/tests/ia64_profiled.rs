@@ -94,7 +94,7 @@ fn judge_kernel(kernel: &Kernel, table: &Table, best: bool, count: &mut Count) {
         waited: &|_| 0.0,
         least: -1.0,
     };
-    if kernel.seed % 2 == 0 {
+    if kernel.seed.is_multiple_of(2) {
         after.skipped = skip(&mut after.function, &after.executions, &zeros);
     }
     if after.is_plain() {
