@@ -354,3 +354,49 @@ high = 1000
     let other = errors(&emit("itanium2"));
     assert!(!other.contains("are skipped"), "{other}");
 }
+
+/// Loads of a disjunction with a value of which all bits are mostly set.
+#[test]
+fn loads_that_cannot_matter_are_skipped_where_all_bits_are_set() {
+    let place = Place::new("emit-skipped-ones");
+    let file = place.file(
+        "masks.c",
+        "int masks(const int *m, const int *at, const int *v, int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++) {
+        int t = m[i];
+        s ^= t | v[at[i] & 16383];
+    }
+    return s;
+}
+",
+    );
+    place.file("lockstep.toml", "processor = \"bratt2001\"\n");
+    let numbers = |name: &str, fill: &str| {
+        format!("[buffers.{name}]\ntype = \"i32\"\ncount = 16384\n{fill}\n")
+    };
+    let uniform = "fill = \"uniform\"\nlow = 0\nhigh = 100000";
+    let inputs = [
+        "item = \"masks\"\n[values]\nn = 16384\n".to_owned(),
+        numbers("m", "fill = \"constant\"\nvalue = -1"),
+        numbers("at", uniform),
+        numbers("v", uniform),
+    ];
+    let inputs = place.file("masks.toml", inputs.concat());
+    let profiled = lockstep(&["profile", &file, "--inputs", &inputs]);
+    assert!(profiled.status.success(), "{}", errors(&profiled));
+    let done = lockstep(&[
+        "emit",
+        &file,
+        "--item",
+        "masks",
+        "--profile",
+        "--pipeline",
+        "--if-convert",
+    ]);
+    let said = errors(&done);
+    assert!(
+        said.contains("2 loads that cannot matter are skipped where this value of `masks` has all bits set, in 100 %"),
+        "{said}"
+    );
+}

@@ -497,7 +497,8 @@ pub(super) fn shares_of_ones(
     let share = |(value, at): (Value, usize)| {
         let known = &stored.values[at];
         let ones = significant(function.ty(value))?;
-        let top = known.top.iter().find(|entry| entry.bits == ones)?;
+        // The bits of narrow integers are there sign-extended.
+        let top = known.top.iter().find(|entry| entry.bits & ones == ones)?;
         (known.profiled > 0).then(|| (value, top.count as f64 / known.profiled as f64))
     };
     mapped.filter_map(share).collect()
