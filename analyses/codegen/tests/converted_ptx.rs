@@ -16,6 +16,7 @@ mod sparse;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
+use ir::EntityVec;
 use lockstep_codegen::machine::{self, charges};
 use lockstep_codegen::specialize::ptx::{Converted, Document, Unconverted};
 use oracle::interp::{self, Launch};
@@ -232,17 +233,57 @@ fn both_sides_of_a_branch_become_predicated() {
     assert!(done.cycles.converted < done.cycles.parted, "{done:?}");
 }
 
+/// Two sides of so many products each.
+fn two_sides(count: usize) -> String {
+    let side = "\tmad.lo.s32 %r2, %r2, %r1, %r1;\n".repeat(count);
+    format!("\t@%p1 bra $A;\n{side}\tbra $C;\n$A:\n{side}$C:\n")
+}
+
+/// A profile tells how often warps come to the sides.
+#[test]
+fn executions_of_the_sides_decide() {
+    let text = text_with(&two_sides(3));
+    let tried = |often: f64| {
+        let found = ir::lower::ptx::lower_text(&text).into_iter();
+        let (item, tree, lowered) = found.last().expect("a function");
+        let PtxItemKind::Function(tree) = &tree.kind else {
+            panic!("no function");
+        };
+        let function = &lowered.module.functions[0];
+        let mut weights = EntityVec::with_len(1.0, function.blocks.len());
+        let edges = function.blocks.values().map(|data| data.terminator.edges());
+        for edge in edges.filter(|edges| edges.len() == 2).flatten() {
+            weights[edge.block] = often;
+        }
+        let own = &text[item.start as usize..item.end as usize];
+        let document = Document::new(own, tree, function, Some((7, 8)));
+        let costs = charges(&machine::named("sm_80").expect("it is built in"), 32);
+        let mut all = (0..tree.statements().len() as u32)
+            .map(|at| document.convert(at, &costs, Some(&weights), &|_| true));
+        all.find(|tried| *tried != Err(Unconverted::NoBranch))
+            .expect("a branch")
+    };
+    // Each warp comes to both sides, then to one of them.
+    let (before, after) = tried(1.0).expect("it gains").profiled.expect("counts");
+    assert!(after < before, "{before} {after}");
+    let refused = tried(0.5).expect_err("it takes more").to_string();
+    assert!(refused.contains("by the profile 24 cycles"), "{refused}");
+}
+
 #[test]
 fn what_is_more_than_two_straight_sides_stays() {
     let refused = |body: &str| {
         let refusal = first(&text_with(body)).expect_err(body);
         refusal.to_string()
     };
+    // Where lanes go together, half of it would be in vain.
+    let long = two_sides(30);
     for (body, expected) in [
         (
             "$A:\n\tadd.s32 %r1, %r1, 1;\n\t@%p1 bra $A;\n",
             "closes a loop",
         ),
+        (long.as_str(), "not cheap: 240 cycles"),
         ("\t@%p1 bra $A;\n\tret;\n$A:\n", "leaves the function"),
         ("\t@%p1 bra $A;\n\tbar.sync 0;\n$A:\n", "`bar`"),
         (

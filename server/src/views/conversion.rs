@@ -78,13 +78,8 @@ fn of_ptx(db: &dyn Db, file: File, offset: u32) -> Option<Action> {
                 tenths(cycles.passed)
             );
             if let Some((before, after)) = made.profiled {
-                let gain = if after < before {
-                    ""
-                } else {
-                    ": it gains nothing"
-                };
                 out.effect += &format!(
-                    "; by the profile {} cycles of a warp for {}, without those that lanes wait to meet{gain}",
+                    "; by the profile {} cycles of a warp for {}, without those that lanes wait to meet",
                     tenths(after),
                     tenths(before)
                 );

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A skipped load leaves some value. What is computed of it must end in operations that the value decides - a product, a
-//! conjunction, a choice, a disjunction where all bits are set - before it comes to an effect, a branch, a parameter of a block, or the address of a load that is not
-//! skipped with it. All of that stands in one loop, of which an iteration comes to the value first, to the load, and then to the
+//! conjunction, a choice, a disjunction where all bits are set - before it comes to an effect, a branch, a parameter of a
+//! block, or the address of a load that is not skipped with it. All of that stands in one loop, of which an iteration comes to the value first, to the load, and then to the
 //! operation, or the value is one of a loop around: so a zero of now never meets a load of before.
 //!
 //! Loads are taken out again until each of those that remain ends so; linear in what is computed of them, each time. Paying:

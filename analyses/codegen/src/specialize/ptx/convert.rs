@@ -13,6 +13,9 @@
 //! before, in the same order, so registers need no second look: only the predicate must keep its value. Linear in the sides,
 //! and in the jumps of the body.
 //!
+//! Cheap is what loses no more, where the lanes of a warp take one side together, than it gains where they part; with a profile, what
+//! takes fewer cycles in its runs.
+//!
 //! Not converted: sides that leave the function, call, have labels of their own, or hold what lanes of a warp do together;
 //! statements that have a guard already.
 //!
@@ -57,7 +60,8 @@ pub struct Converted {
     pub cycles: Cycles,
     /// Lanes of a warp may part at it.
     pub parts: bool,
-    /// Cycles for one invocation, before and after, by the executions of blocks. `None`: they are not known.
+    /// Cycles for one invocation, before and after, by the executions of blocks; without those that lanes take to meet again. `None`:
+    /// they are not known.
     pub profiled: Option<(f64, f64)>,
 }
 
@@ -79,18 +83,18 @@ pub enum Unconverted {
     #[error("`{0}`, which decides, is written on its sides")]
     Overwritten(SmolStr),
     #[error(
-        "its sides are not cheap enough: {converted:.0} cycles of a warp under predicates, {branching:.0} with the branch (estimate)"
+        "its sides are not cheap: {:.0} cycles of a warp under predicates, {:.0} with the branch where lanes part, but {:.0} or {:.0} where they take one side together, and no profile says how often (estimate)",
+        .0.converted, .0.parted, .0.taken, .0.passed
     )]
-    Dear { converted: f64, branching: f64 },
+    Dear(Cycles),
     #[error(
-        "the lanes of a warp take it together: {converted:.0} cycles under predicates, {branching:.0} {} (estimate)",
-        if *counted { "with the branch, by the profile" } else { "on the shorter side, and no profile says which is usual" }
+        "by the profile {converted:.0} cycles of a warp under predicates, {branching:.0} with the branch (estimate)"
     )]
-    Together {
-        converted: f64,
-        branching: f64,
-        counted: bool,
-    },
+    Counted { converted: f64, branching: f64 },
+    #[error(
+        "the lanes of a warp take it together: {converted:.0} cycles under predicates, {branching:.0} on the shorter side, and no profile says which is usual (estimate)"
+    )]
+    Together { converted: f64, branching: f64 },
 }
 
 impl Unconverted {
@@ -147,12 +151,6 @@ impl Document<'_> {
         };
         let span = self.tree.statements()[at as usize].span;
         let parts = parts_lanes(span);
-        if cycles.converted >= cycles.parted {
-            return Err(Unconverted::Dear {
-                converted: cycles.converted,
-                branching: cycles.parted,
-            });
-        }
         let counts = || {
             let weights = profiled?;
             let head = self.branching(at)?;
@@ -175,15 +173,26 @@ impl Document<'_> {
             Some((before, head * cycles.converted))
         };
         let counted = counts();
-        // Which side is usual nobody knows without a profile: it may be the shorter one.
-        let (branching, converted) =
-            counted.unwrap_or((cycles.taken.min(cycles.passed), cycles.converted));
-        if !parts && converted > branching {
-            return Err(Unconverted::Together {
+        if let Some((branching, converted)) = counted.filter(|it| it.1 > it.0) {
+            return Err(Unconverted::Counted {
                 converted,
                 branching,
-                counted: counted.is_some(),
             });
+        }
+        // Which way is usual nobody knows without a profile.
+        let loss = cycles.converted - f64::midpoint(cycles.taken, cycles.passed);
+        let shorter = cycles.taken.min(cycles.passed);
+        match counted {
+            None if !parts && cycles.converted > shorter => {
+                return Err(Unconverted::Together {
+                    converted: cycles.converted,
+                    branching: shorter,
+                });
+            }
+            None if parts && loss > cycles.parted - cycles.converted => {
+                return Err(Unconverted::Dear(cycles));
+            }
+            _ => {}
         }
         let in_front = |statement: u32, text: String| {
             let place = self.tree.statements()[statement as usize].span.start;
