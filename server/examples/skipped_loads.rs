@@ -18,7 +18,7 @@
 
 use codegen::machine;
 use codegen::machine::Table;
-use codegen::profiled::{Absorbing, Zeros};
+use codegen::profiled::{Absorbing, SkipProfile};
 use codegen::specialize::accept::{Model, Rule};
 use codegen::specialize::source::estimate::{estimate, parts};
 use codegen::specialize::source::executions::Profiled;
@@ -325,7 +325,7 @@ fn on_ir(text: &str, machine: &Table) -> Option<([String; 2], usize)> {
         .iter()
         .map(|(value, counts)| (*value, counts))
         .collect();
-    let zeros = Zeros {
+    let zeros = SkipProfile {
         share: &|value, absorbing| {
             let of = counts.get(&value)?;
             (of.executions > 0 && absorbing == Absorbing::Zero)

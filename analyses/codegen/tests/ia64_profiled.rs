@@ -20,7 +20,7 @@ use ir::{Block, Module};
 use judge::{agrees, launched, module_of};
 use judged::{Recorder, setting};
 use lockstep_codegen::machine::{Table, named};
-use lockstep_codegen::profiled::{Processor, Terms, Zeros, skip, transform};
+use lockstep_codegen::profiled::{Processor, SkipProfile, Terms, skip, transform};
 use lockstep_codegen::target::ia64::emit::{Options, emit, examine};
 use lockstep_codegen::target::ia64::pipeline;
 use oracle::interp;
@@ -89,7 +89,7 @@ fn judge_kernel(kernel: &Kernel, table: &Table, best: bool, count: &mut Count) {
     );
     let mut after = after.expect("counts of the function");
     count.kernels += 1;
-    let zeros = Zeros {
+    let zeros = SkipProfile {
         share: &|_, _| None,
         waited: &|_| 0.0,
         least: -1.0,

@@ -22,7 +22,7 @@ mod zeros;
 use ir::entity::Entity;
 use ir::{Inst, InstData, Language, Module, Op, Type, ValueData, ValueDef};
 use launch::launch;
-use lockstep_codegen::profiled::{Skipped, Zeros, skip};
+use lockstep_codegen::profiled::{SkipProfile, Skipped, skip};
 use oracle::interp::{self, AccessKind, Instance, Launch, Observer, Outcome};
 use ptx_programs::{is_settled, printed, random_text, setting};
 use read::read;
@@ -69,7 +69,7 @@ fn ran(module: &Module, launch: &Launch) -> (Outcome, u64) {
 /// All loads of a module's first function that may be skipped.
 fn skipped(module: &Module) -> (Module, Vec<Skipped>) {
     let mut new = module.clone();
-    let zeros = Zeros {
+    let zeros = SkipProfile {
         share: &|_, _| None,
         waited: &|_| 0.0,
         least: -1.0,

@@ -6,7 +6,7 @@ use super::versions;
 use crate::db::{self, Db, Item};
 use crate::program::{self, Language};
 use codegen::machine::epic::Epic;
-use codegen::profiled::{Absorbing, Processor, Profiled, Terms, Zeros, skip, transform};
+use codegen::profiled::{Absorbing, Processor, Profiled, SkipProfile, Terms, skip, transform};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use facts::paths::{PathNumbers, PathProfile};
 use facts::values::record::Misses;
@@ -60,7 +60,7 @@ pub fn guided(
     let shares = versions::probabilities(db, item, function).unwrap_or_default();
     let ones = versions::shares_of_ones(db, item, function);
     let misses = versions::misses(db, item, function);
-    let zeros = Zeros {
+    let zeros = SkipProfile {
         share: &|value, absorbing| match absorbing {
             Absorbing::Zero => shares.scalar.get(value).copied().flatten(),
             Absorbing::Ones => ones.get(&value).copied(),
@@ -87,7 +87,7 @@ pub struct Counted<'a> {
 pub fn decided(
     module: &Module,
     counted: Counted<'_>,
-    zeros: Option<&Zeros<'_>>,
+    zeros: Option<&SkipProfile<'_>>,
     epic: &Epic,
     options: &Options,
 ) -> Option<Profiled> {
@@ -102,7 +102,7 @@ pub fn decided(
 fn skipping(
     module: &Module,
     done: &mut Profiled,
-    zeros: &Zeros<'_>,
+    zeros: &SkipProfile<'_>,
     epic: &Epic,
     options: &Options,
 ) {

@@ -17,7 +17,7 @@ mod web;
 
 pub use price::Processor;
 pub use sink::Sunk;
-pub use skip::{Absorbing, Skipped, Zeros, skip};
+pub use skip::{Absorbing, SkipProfile, Skipped, skip};
 pub use speculate::Speculated;
 
 use facts::paths::{PathNumbers, PathProfile, unread};

@@ -44,7 +44,7 @@ pub enum Absorbing {
 /// What a profile knows of such numbers and of waiting.
 #[allow(missing_debug_implementations)]
 #[derive(Clone, Copy)]
-pub struct Zeros<'a> {
+pub struct SkipProfile<'a> {
     /// The share of a value's executions in which it was this number.
     pub share: &'a dyn Fn(Value, Absorbing) -> Option<f64>,
     /// Cycles that the processor waits less for each execution of the load of a value that is skipped.
@@ -71,7 +71,7 @@ const OFTEN: f64 = 0.5;
 const MOST: usize = 64;
 
 /// Guards loads of a function whose blocks are executed so often.
-pub fn skip(function: &mut Function, executions: &[u64], zeros: &Zeros<'_>) -> Vec<Skipped> {
+pub fn skip(function: &mut Function, executions: &[u64], zeros: &SkipProfile<'_>) -> Vec<Skipped> {
     let all = zeros.least < 0.0;
     let share = |value: Value, absorbing: Absorbing| match all {
         true => Some(1.0),
