@@ -10,7 +10,7 @@
 //! seen_through = { "part.cuh" = "main.cu" } # headers, and the file through which each is looked at
 //! system_headers = true                     # C: /usr/include and its like are looked into last
 //! enable_16bit_types = false                # HLSL: as -enable-16bit-types
-//! long_32bit = false                        # C: long, size_t and ptrdiff_t have 32 bits
+//! long_32bit = false                        # C: long, size_t and pointers have 32 bits
 //! warp_size = 32                            # 1 to 128
 //! block = [256, 1, 1]                       # workgroup size; 0 where unknown
 //! target = "sm_80"                          # what GPU code is made for
@@ -91,7 +91,7 @@ pub struct AnalysisConfig {
     pub no_system_headers: bool,
     /// HLSL's `half` and `min16` types have 16 bits.
     pub native_16bit: bool,
-    /// C: `long`, `size_t` and `ptrdiff_t` have 32 bits.
+    /// C: `long`, `size_t`, `ptrdiff_t` and pointers have 32 bits.
     pub long_32bit: bool,
     pub options: Options,
     /// The target of GPU code; `None`: sm_80.

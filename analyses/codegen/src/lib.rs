@@ -20,6 +20,7 @@ mod merge;
 pub mod mir;
 pub mod origin;
 pub mod pack;
+mod parallel;
 pub mod pipeline;
 pub mod predicate;
 mod prepare;

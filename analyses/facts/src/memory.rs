@@ -47,10 +47,10 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             continue;
         }
         let moved: u32 = match kind {
-            AccessKind::Load => data.results.iter().map(|&r| function.ty(r).bytes()).sum(),
-            AccessKind::Store => data.args[1..].iter().map(|&a| function.ty(a).bytes()).sum(),
+            AccessKind::Load => data.results.iter().map(|&r| function.bytes(r)).sum(),
+            AccessKind::Store => data.args[1..].iter().map(|&a| function.bytes(a)).sum(),
             AccessKind::Atomic(_) => {
-                let bytes = data.args.get(1).map_or(4, |&a| function.ty(a).bytes());
+                let bytes = data.args.get(1).map_or(4, |&a| function.bytes(a));
                 bytes * components_of_atomic(engine, block, inst)
             }
         };
@@ -176,7 +176,7 @@ fn is_component_of(function: &Function, first: Inst, second: Inst) -> bool {
         && a.loc == b.loc
         && first != second
         && offset(b).is_some_and(|(of, by)| {
-            let bytes = i64::from(b.args.get(1).map_or(4, |&v| function.ty(v).bytes()));
+            let bytes = i64::from(b.args.get(1).map_or(4, |&v| function.bytes(v)));
             let (start, zero) = match offset(a) {
                 Some((start, at)) if start == of => (Some(start), at),
                 _ => (base, 0),
@@ -208,9 +208,7 @@ struct Pieces {
 
 impl Pieces {
     fn of(function: &Function, parts: &[Value]) -> Pieces {
-        let sizes = parts
-            .iter()
-            .map(|&part| i64::from(function.ty(part).bytes()));
+        let sizes = parts.iter().map(|&part| i64::from(function.bytes(part)));
         let component = sizes.clone().max().unwrap_or(4).max(1);
         let same = sizes.clone().all(|size| size == component);
         let widest = match parts.len() as i64 {

@@ -24,6 +24,8 @@ pub struct Function {
     /// Takes further arguments, `...`, which nothing here reads.
     pub variadic: bool,
     pub convention: Convention,
+    /// Addresses have 32 bits in memory, not 64: a data model of C whose `long` has 32.
+    pub narrow_addresses: bool,
     /// Entry-block parameters correspond to these one to one after flattening: see `ParameterInfo::values`.
     pub parameters: Vec<ParameterInfo>,
     pub returns: Vec<Type>,
@@ -534,6 +536,27 @@ impl Function {
     #[inline]
     pub fn ty(&self, value: Value) -> Type {
         self.values[value].ty
+    }
+    /// The bytes that a value takes in memory.
+    #[inline]
+    pub fn bytes(&self, value: Value) -> u32 {
+        self.bytes_of(self.ty(value))
+    }
+    /// The bytes that a value of a type takes in memory.
+    #[inline]
+    pub const fn bytes_of(&self, ty: Type) -> u32 {
+        match ty {
+            Type::Ptr(_) => self.address_bytes(),
+            ty => ty.bytes(),
+        }
+    }
+    /// The bytes of an address in memory.
+    #[inline]
+    pub const fn address_bytes(&self) -> u32 {
+        match self.narrow_addresses {
+            true => 4,
+            false => 8,
+        }
     }
     /// The `static` variable whose address a parameter is.
     pub fn static_of(&self, parameter: &ParameterInfo) -> Option<&StaticData> {

@@ -13,7 +13,7 @@ pub enum Type {
     BF16,
     F32,
     F64,
-    /// A byte address, 64 bits wide in every space.
+    /// A byte address, 64 bits wide in every space; in memory it may have 32 (`Function::narrow_addresses`).
     Ptr(Space),
     /// A texture, sampler or another object without an address.
     Handle,
@@ -37,7 +37,7 @@ pub enum Space {
 }
 
 impl Type {
-    /// Size in bytes; a `Bool` takes 1.
+    /// Size in bytes; a `Bool` takes 1. In memory that of an address is the function's (`Function::bytes_of`).
     pub const fn bytes(self) -> u32 {
         match self {
             Type::Bool | Type::I8 => 1,

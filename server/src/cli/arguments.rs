@@ -24,7 +24,7 @@ pub(crate) struct AnalysisArgs {
     /// HLSL: gives `half` and the `min16` types 16 bits
     #[arg(long = "enable-16bit-types")]
     pub(super) native_16bit: bool,
-    /// C: gives `long`, `size_t` and `ptrdiff_t` 32 bits
+    /// C: gives `long`, `size_t`, `ptrdiff_t` and pointers 32 bits
     #[arg(long = "long-32bit")]
     pub(super) long_32bit: bool,
     /// Makes a function an entry point of a stage; `*` in NAME matches any text

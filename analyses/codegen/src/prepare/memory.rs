@@ -196,7 +196,7 @@ impl Memory<'_> {
                     for &result in &data.results {
                         let ty = function.ty(result);
                         let place = self.place(data.args[0], offset, ty, access.untyped);
-                        offset += i64::from(ty.bytes());
+                        offset += i64::from(function.bytes_of(ty));
                         if data.guard.is_some() {
                             continue;
                         }
@@ -213,7 +213,7 @@ impl Memory<'_> {
                     for &value in &data.args[1..] {
                         let ty = function.ty(value);
                         let place = self.place(data.args[0], offset, ty, access.untyped);
-                        offset += i64::from(ty.bytes());
+                        offset += i64::from(function.bytes_of(ty));
                         state.retain(|it| !self.meet(place, it.0));
                         let kept = data.guard.is_none() && !(access.volatile || access.checked);
                         if !kept || state.len() >= MOST {
@@ -260,8 +260,8 @@ impl Memory<'_> {
                 .form
                 .constant
                 .wrapping_sub(first.place.form.constant);
-            return apart < i64::from(first.place.ty.bytes())
-                && apart > -i64::from(other.place.ty.bytes());
+            return apart < i64::from(self.function.bytes_of(first.place.ty))
+                && apart > -i64::from(self.function.bytes_of(other.place.ty));
         }
         let types = matches!(
             (first.accessed_as, other.accessed_as),

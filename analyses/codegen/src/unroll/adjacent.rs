@@ -31,6 +31,7 @@ struct Access {
     root: Value,
     offset: i64,
     ty: Type,
+    bytes: i64,
 }
 
 impl Access {
@@ -48,10 +49,8 @@ impl Access {
             root,
             offset,
             ty: function.ty(element),
+            bytes: function.bytes(element).into(),
         })
-    }
-    fn bytes(&self) -> i64 {
-        self.ty.bytes().into()
     }
 }
 
@@ -125,7 +124,7 @@ fn neighbours(
                 continue;
             }
             let element = |number: usize| {
-                let offset = first.offset.checked_add(number as i64 * first.bytes())?;
+                let offset = first.offset.checked_add(number as i64 * first.bytes)?;
                 let same = |other: &&Access| {
                     (other.root, other.ty, other.store, other.offset)
                         == (first.root, first.ty, first.store, offset)
@@ -136,7 +135,7 @@ fn neighbours(
             let Some(elements) = elements.filter(|element| element[0].inst == first.inst) else {
                 continue;
             };
-            let bytes = width as i64 * first.bytes();
+            let bytes = width as i64 * first.bytes;
             let place = alignments.of(first.root);
             let aligned = place.of >= bytes && (place.rest + first.offset).rem_euclid(bytes) == 0;
             if aligned && may_move(function, &known.origins, block, &elements) {
@@ -193,10 +192,10 @@ fn meets(function: &Function, origins: &Origins, left: &Access, right: &InstData
     };
     let bytes = elements
         .iter()
-        .map(|&value| i64::from(function.ty(value).bytes()));
+        .map(|&value| i64::from(function.bytes(value)));
     let bytes: i64 = bytes.sum();
     if root == left.root {
-        return offset < left.offset + left.bytes() && left.offset < offset + bytes;
+        return offset < left.offset + left.bytes && left.offset < offset + bytes;
     }
     let own = function.insts[left.inst].args[0];
     let origin = origins.origin(function, own);

@@ -8,6 +8,7 @@ use simulate::ia64::{self as sim, Arg, Memory, Program, run};
 use syntax::c_family::{Dialect, parse_text};
 
 /// The module of the function of this name in a text of C.
+#[allow(dead_code)]
 pub(crate) fn module_of(text: &str, name: &str) -> Module {
     let items = parse_text(text, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));

@@ -12,10 +12,15 @@ use simulate::Memory;
 use simulate::sc140::{Arg, Limits, Outcome, Program, Settings, Source, run};
 use syntax::c_family::{Dialect, parse_text};
 
-/// The module of the function of this name in a text of C.
+/// The module of the function of this name in a text of C, by the data model of the processor's conventions; in a
+/// text with `long` that has 64 bits, as generators of programs count on.
 pub(crate) fn module_of(text: &str, name: &str) -> Module {
     let items = parse_text(text, Dialect::C);
-    let all = lower_unit(&items, &LowerOptions::new(Language::C));
+    let options = LowerOptions {
+        long_32bit: !text.contains("long"),
+        ..LowerOptions::new(Language::C)
+    };
+    let all = lower_unit(&items, &options);
     all.into_iter()
         .map(|(_, lowered)| lowered)
         .find(|lowered| lowered.module.functions[0].name == name)

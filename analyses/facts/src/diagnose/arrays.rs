@@ -62,7 +62,7 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let accessed = data.results.first().or(data.args.get(1));
-        let element = accessed.map_or(0, |&value| cx.function.ty(value).bytes());
+        let element = accessed.map_or(0, |&value| cx.function.bytes(value));
         let header = rolled_loop(cx, block);
         let looped = header.map(|_| inst);
         let counted = header.is_some_and(|header| {

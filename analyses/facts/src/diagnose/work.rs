@@ -28,7 +28,7 @@ fn slots(cx: &Context<'_>, inst: Inst) -> u32 {
     let wide = data
         .results
         .first()
-        .is_some_and(|&r| cx.function.ty(r).bytes() == 8);
+        .is_some_and(|&r| cx.function.bytes(r) == 8);
     match data.op {
         Op::Binary(
             BinaryOp::DivSigned

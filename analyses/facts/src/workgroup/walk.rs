@@ -340,7 +340,7 @@ impl<'a> Walk<'a> {
                 Op::Store(_) => &data.args[1..],
                 _ => &data.args[1..2.min(data.args.len())],
             };
-            let bytes: u32 = moved.iter().map(|&v| function.ty(v).bytes()).sum();
+            let bytes: u32 = moved.iter().map(|&v| function.bytes(v)).sum();
             let stored: Rc<[Row]> = match &data.op {
                 Op::Store(_) => data.args[1..]
                     .iter()

@@ -52,6 +52,7 @@ impl FunctionBuilder {
                 internal: false,
                 variadic: false,
                 convention: Convention::default(),
+                narrow_addresses: false,
                 parameters: Vec::new(),
                 returns: Vec::new(),
                 launch: LaunchShape::default(),

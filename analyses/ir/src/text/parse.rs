@@ -270,6 +270,7 @@ impl<'s, 't> Parser<'s, 't> {
         function.layout.clear();
         function.internal = self.keyword("internal");
         function.variadic = self.keyword("variadic");
+        function.narrow_addresses = self.keyword("narrow");
         function.convention.into = self.keyword("into");
         function.convention.structures = self.keyword("structures");
         while self.keyword("half") {

@@ -61,6 +61,7 @@ impl Printer<'_, '_> {
         );
         self.flag(f.internal, "internal");
         self.flag(f.variadic, "variadic");
+        self.flag(f.narrow_addresses, "narrow");
         self.flag(f.convention.into, "into");
         self.flag(f.convention.structures, "structures");
         for half in &f.convention.halves {

@@ -91,7 +91,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         let addresses = self.argument_row(warp, data, 0);
         self.observe_access(group, warp, inst, AccessKind::Load, &addresses, mask);
         let types: SmallVec<[Type; 4]> = data.results.iter().map(|&v| function.ty(v)).collect();
-        let size = types.iter().map(|ty| ty.bytes()).sum();
+        let size = types.iter().map(|&ty| function.bytes_of(ty)).sum();
         let mut rows: SmallVec<[Row; 4]> = SmallVec::from_elem([0; 64], types.len());
         for lane in lanes(mask) {
             let address = addresses[lane as usize];
@@ -99,13 +99,13 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 space: access.space,
                 lane: lane as usize,
                 size,
-                align: alignment(&types, access),
+                align: alignment(function, &types, access),
                 write: false,
             };
             let found = match self.view(group, warp).bytes(address, request) {
                 Ok(mut bytes) => {
                     for (row, &ty) in rows.iter_mut().zip(&types) {
-                        let (first, rest) = bytes.split_at_mut(ty.bytes() as usize);
+                        let (first, rest) = bytes.split_at_mut(function.bytes_of(ty) as usize);
                         let word = memory::load(first);
                         row[lane as usize] = match ty {
                             Type::Bool => u64::from(word != 0),
@@ -117,6 +117,15 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 }
                 Err(fault) => Err(fault),
             };
+            if function.narrow_addresses && found.is_ok() {
+                for (row, _) in rows
+                    .iter_mut()
+                    .zip(&types)
+                    .filter(|(_, ty)| is_address(**ty))
+                {
+                    row[lane as usize] = self.narrow.wide(row[lane as usize]);
+                }
+            }
             if found.is_err() && access.speculation == Some(Speculation::Ahead) {
                 for (row, &ty) in rows.iter_mut().zip(&types) {
                     row[lane as usize] = canonical(ty, MARKED);
@@ -151,21 +160,32 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         self.observe_access(group, warp, inst, AccessKind::Store, &addresses, mask);
         let values = data.args.get(1..).unwrap_or(&[]);
         let types: SmallVec<[Type; 4]> = values.iter().map(|&v| function.ty(v)).collect();
-        let rows: SmallVec<[Row; 4]> = values.iter().map(|&v| self.row(warp, v)).collect();
-        let size = types.iter().map(|ty| ty.bytes()).sum();
+        let mut rows: SmallVec<[Row; 4]> = values.iter().map(|&v| self.row(warp, v)).collect();
+        if function.narrow_addresses {
+            for (row, _) in rows
+                .iter_mut()
+                .zip(&types)
+                .filter(|(_, ty)| is_address(**ty))
+            {
+                for lane in lanes(mask) {
+                    row[lane as usize] = self.narrow.narrow(row[lane as usize]);
+                }
+            }
+        }
+        let size = types.iter().map(|&ty| function.bytes_of(ty)).sum();
         for lane in lanes(mask) {
             let address = addresses[lane as usize];
             let request = Request {
                 space: access.space,
                 lane: lane as usize,
                 size,
-                align: alignment(&types, access),
+                align: alignment(function, &types, access),
                 write: true,
             };
             let found = match self.view(group, warp).bytes(address, request) {
                 Ok(mut bytes) => {
                     for (row, &ty) in rows.iter().zip(&types) {
-                        let (first, rest) = bytes.split_at_mut(ty.bytes() as usize);
+                        let (first, rest) = bytes.split_at_mut(function.bytes_of(ty) as usize);
                         memory::store(first, row[lane as usize]);
                         bytes = rest;
                     }
@@ -318,11 +338,15 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
     }
 }
 
-fn alignment(types: &[Type], access: MemoryAccess) -> u32 {
+const fn is_address(ty: Type) -> bool {
+    matches!(ty, Type::Ptr(_))
+}
+
+fn alignment(function: &Function, types: &[Type], access: MemoryAccess) -> u32 {
     if access.checked {
         1
     } else {
-        types.first().map_or(1, |ty| ty.bytes())
+        types.first().map_or(1, |&ty| function.bytes_of(ty))
     }
 }
 

@@ -2,7 +2,7 @@
 //! buffers. Symbols of several functions that have one name are one object.
 
 use super::launch::{Launch, contents, hash, text};
-use super::memory::{BufferState, Window, buffer_address};
+use super::memory::{BufferState, NarrowAddresses, Window, buffer_address};
 use super::plan::SymbolSource;
 use ir::function::{Function, SymbolKind};
 use ir::types::Space;
@@ -18,6 +18,7 @@ pub(super) struct Layout<'r> {
     /// Address and size by name.
     pub(super) shared_names: Vec<(SmolStr, u64, u64)>,
     dynamic: Option<u64>,
+    pub(super) narrow: NarrowAddresses,
     /// The bytes of all buffers, including those that were too large to be made.
     pub(super) bytes: u64,
 }
@@ -39,6 +40,7 @@ impl<'r> Layout<'r> {
             shared_initial: Vec::new(),
             shared_names: Vec::new(),
             dynamic: None,
+            narrow: NarrowAddresses::default(),
             bytes: launch.buffers.iter().map(|b| b.bytes.len() as u64).sum(),
         }
     }
@@ -121,8 +123,12 @@ impl SymbolSource for Layout<'_> {
                         .address(function, symbol)
                         .wrapping_add_signed(each.addend);
                     let at = each.offset as usize;
-                    if let Some(place) = self.buffers[buffer].bytes.get_mut(at..at + 8) {
-                        place.copy_from_slice(&address.to_le_bytes());
+                    let (address, bytes) = match function.narrow_addresses {
+                        true => (self.narrow.narrow(address), 4),
+                        false => (address, 8),
+                    };
+                    if let Some(place) = self.buffers[buffer].bytes.get_mut(at..at + bytes) {
+                        place.copy_from_slice(&address.to_le_bytes()[..bytes]);
                     }
                 }
                 buffer_address(buffer, 0)

@@ -8,7 +8,7 @@
 use super::error::{BarrierFault, Error, Event};
 use super::launch::{Launch, Mode, hash, mix};
 use super::layout::Layout;
-use super::memory::{BufferState, Window};
+use super::memory::{BufferState, NarrowAddresses, Window};
 use super::observe::{Observer, lanes};
 use super::plan::FunctionPlan;
 use super::warp::Warp;
@@ -105,6 +105,7 @@ pub(super) struct Machine<'m, 'r, O: Observer> {
     pub(super) width: usize,
     pub(super) full: u64,
     pub(super) buffers: Vec<BufferState>,
+    pub(super) narrow: NarrowAddresses,
     pub(super) shared_window: Window,
     pub(super) shared_initial: Vec<(u64, Vec<u8>)>,
     pub(super) texels: FxHashMap<(u64, [i64; 4]), [u64; 4]>,
@@ -143,6 +144,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             width,
             full: u64::MAX >> (64 - width),
             buffers: layout.buffers,
+            narrow: layout.narrow,
             shared_window: layout.shared,
             shared_initial: layout.shared_initial,
             texels: FxHashMap::default(),

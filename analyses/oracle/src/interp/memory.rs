@@ -53,6 +53,50 @@ pub(super) fn cast(from: Space, to: Space, address: u64) -> u64 {
     }
 }
 
+/// Addresses as the 32 bits that they have in memory by some data models: the number of what stands above their lowest bits,
+/// and those. Null stays null.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NarrowAddresses {
+    /// Of each number from 1: the bits above.
+    above: Vec<u64>,
+}
+
+impl NarrowAddresses {
+    const LOW: u32 = 20;
+    const MOST: usize = (1 << (32 - Self::LOW)) - 1;
+
+    /// The 32 bits of an address, which `wide` gives back. More parts of memory than these bits can name share a number that
+    /// names none.
+    pub(super) fn narrow(&mut self, address: u64) -> u64 {
+        let (above, low) = (address >> Self::LOW, address & ((1 << Self::LOW) - 1));
+        if above == 0 {
+            return low;
+        }
+        let known = self.above.iter().position(|known| *known == above);
+        let number = known.unwrap_or_else(|| {
+            if self.above.len() < Self::MOST - 1 {
+                self.above.push(above);
+                self.above.len() - 1
+            } else {
+                Self::MOST - 1
+            }
+        });
+        (number as u64 + 1) << Self::LOW | low
+    }
+    /// The address whose 32 bits these are.
+    pub(super) fn wide(&self, bits: u64) -> u64 {
+        let (number, low) = ((bits >> Self::LOW) as usize, bits & ((1 << Self::LOW) - 1));
+        match number.checked_sub(1) {
+            None => low,
+            // Of what was never an address nothing is known.
+            Some(at) => match self.above.get(at) {
+                Some(above) => above << Self::LOW | low,
+                None => bits,
+            },
+        }
+    }
+}
+
 /// Objects of a window, by ascending start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Window {

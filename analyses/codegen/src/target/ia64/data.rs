@@ -14,9 +14,6 @@ use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use std::fmt::Write;
 
-/// Bytes of an address.
-const ADDRESS: usize = 8;
-
 /// Zeros that are skipped rather than written.
 const SKIPPED: usize = 64;
 
@@ -84,10 +81,14 @@ fn object(function: &Function, symbol: &SymbolData, size: u32, out: &mut String)
     };
     let name = plain(&symbol.name);
     // Directives align what they hold to its size.
+    let (address_bytes, wide) = match function.narrow_addresses {
+        true => (4, "data4"),
+        false => (8, "data8"),
+    };
     let least = if addresses.is_empty() {
         1
     } else {
-        ADDRESS as u32
+        address_bytes as u32
     };
     let align = symbol.align.max(least).next_power_of_two();
     let _ = writeln!(out, "\t.section {section}\n\t.align {align}");
@@ -112,16 +113,16 @@ fn object(function: &Function, symbol: &SymbolData, size: u32, out: &mut String)
         let mut all = function.symbols.values();
         let code =
             all.any(|other| other.name == address.symbol && other.kind == SymbolKind::Function);
-        let directive = match offset % ADDRESS {
-            0 => "data8",
-            _ => "data8.ua",
+        let unaligned = match offset % address_bytes {
+            0 => "",
+            _ => ".ua",
         };
         let _ = match (code, address.addend) {
-            (true, _) => writeln!(out, "\t{directive} @fptr({target})"),
-            (false, 0) => writeln!(out, "\t{directive} {target}"),
-            (false, addend) => writeln!(out, "\t{directive} {target}{addend:+}"),
+            (true, _) => writeln!(out, "\t{wide}{unaligned} @fptr({target})"),
+            (false, 0) => writeln!(out, "\t{wide}{unaligned} {target}"),
+            (false, addend) => writeln!(out, "\t{wide}{unaligned} {target}{addend:+}"),
         };
-        at = offset + ADDRESS;
+        at = offset + address_bytes;
     }
     numbers(bytes.get(at..).unwrap_or_default(), out);
     let rest = (size as usize).saturating_sub(bytes.len().max(at));

@@ -30,6 +30,7 @@ use crate::machine::epic::Epic;
 use crate::merge::merge;
 pub use crate::merge::merged;
 use crate::mir::Target as _;
+use crate::parallel;
 use crate::predicate::hammocks::{self, Conversions, Judge, Terms};
 use crate::predicate::loops::Region;
 use crate::refusal::{Refusal, Refused};
@@ -249,7 +250,7 @@ fn emit_parts(
             None => Ok(Some(lowered)),
         }
     };
-    let mut all: Vec<_> = (0..module.functions.len()).map(lower).collect();
+    let mut all = parallel::each(module.functions.len(), lower);
     let refused: Vec<Vec<Refused>> = parts
         .iter()
         .map(|part| {

@@ -26,11 +26,21 @@ impl Emitter<'_> {
     /// The vector suffix when the elements can go at once.
     fn vector(&self, types: &[Type]) -> Option<&'static str> {
         let first = *types.first()?;
-        let same = types.iter().all(|&ty| ty == first) && first != Type::Bool;
+        let narrow = matches!(first, Type::Ptr(_)) && self.function.narrow_addresses;
+        let same = types.iter().all(|&ty| ty == first) && first != Type::Bool && !narrow;
         match types.len() {
             2 if same => Some(".v2"),
             4 if same && first.bytes() <= 4 => Some(".v4"),
             _ => None,
+        }
+    }
+
+    /// The type of an access; an address that has fewer bits in memory than in its register is cut there, or gets zeros
+    /// (PTX ISA, operand size exceeding instruction-type size).
+    fn memory_type(&self, ty: Type) -> &'static str {
+        match ty {
+            Type::Ptr(_) if self.function.narrow_addresses => "u32",
+            ty => memory_type(ty),
         }
     }
 
@@ -62,7 +72,7 @@ impl Emitter<'_> {
         let mut offset = i64::from(first);
         for (&result, ty) in data.results.iter().zip(types) {
             let to = self.register(result);
-            let suffix = memory_type(ty);
+            let suffix = self.memory_type(ty);
             if ty == Type::Bool {
                 let word = self.fresh(Class::Word);
                 self.line(format_args!(
@@ -76,7 +86,7 @@ impl Emitter<'_> {
                     at(address, offset)
                 ));
             }
-            offset += i64::from(ty.bytes());
+            offset += i64::from(self.function.bytes_of(ty));
         }
         Ok(())
     }
@@ -113,12 +123,12 @@ impl Emitter<'_> {
             } else {
                 self.operand(value)
             };
-            let suffix = memory_type(ty);
+            let suffix = self.memory_type(ty);
             self.line(format_args!(
                 "{name}.{suffix} [{}], {from}",
                 at(address, offset)
             ));
-            offset += i64::from(ty.bytes());
+            offset += i64::from(self.function.bytes_of(ty));
         }
         Ok(())
     }

@@ -27,6 +27,7 @@ use crate::allocate::Traffic;
 use crate::legalize::{Words, legalize};
 use crate::machine::sets::Sets;
 use crate::merge::merge;
+use crate::parallel;
 use crate::refusal::Refused;
 
 use ir::Module;
@@ -110,7 +111,7 @@ pub struct Line {
 /// # Errors
 /// Everything that has no form, with its place; nothing is emitted then.
 pub fn emit(module: &Module, sets: &Sets, options: &Options) -> Result<Emitted, Vec<Refused>> {
-    emit_placed(module, sets, options, &mut |_| None)
+    alone(emit_all(&[module], sets, options, None))
 }
 
 /// A function in front of allocation.
@@ -135,7 +136,11 @@ pub fn emit_placed(
     options: &Options,
     placer: &mut Placer<'_>,
 ) -> Result<Emitted, Vec<Refused>> {
-    let (mut refused, emitted) = emit_all(&[module], sets, options, placer);
+    alone(emit_all(&[module], sets, options, Some(placer)))
+}
+
+/// The outcome of one module.
+fn alone((mut refused, emitted): (Vec<Vec<Refused>>, Emitted)) -> Result<Emitted, Vec<Refused>> {
     match refused.pop() {
         Some(reasons) if !reasons.is_empty() => Err(reasons),
         _ => Ok(emitted),
@@ -149,14 +154,14 @@ pub fn emit_items(
     sets: &Sets,
     options: &Options,
 ) -> (Vec<Vec<Refused>>, Emitted) {
-    emit_all(modules, sets, options, &mut |_| None)
+    emit_all(modules, sets, options, None)
 }
 
 fn emit_all(
     modules: &[&Module],
     sets: &Sets,
     options: &Options,
-    placer: &mut Placer<'_>,
+    placer: Option<&mut Placer<'_>>,
 ) -> (Vec<Vec<Refused>>, Emitted) {
     let (mut module, mut parts) = merge(modules.iter().copied());
     let own = module.functions.len();
@@ -174,21 +179,24 @@ fn emit_all(
         .iter()
         .map(|function| function.name.clone())
         .collect();
-    let made: Vec<Result<Made, Vec<Refused>>> = (0..module.functions.len())
-        .map(|number| {
-            let function = &module.functions[number];
-            let data = data::data(function, options.big_endian)?;
-            let lowered = match function.layout.is_empty() {
-                true => None,
-                false => {
-                    let mut made = lowered(&module, number, &names, (sets, options), placer)?;
-                    made.routine = number >= own;
-                    Some(made)
-                }
-            };
-            Ok(Made { lowered, data })
-        })
-        .collect();
+    let make = |number: usize, placer: &mut Placer<'_>| {
+        let function = &module.functions[number];
+        let data = data::data(function, options.big_endian)?;
+        let lowered = match function.layout.is_empty() {
+            true => None,
+            false => {
+                let mut made = lowered(&module, number, &names, (sets, options), placer)?;
+                made.routine = number >= own;
+                Some(made)
+            }
+        };
+        Ok(Made { lowered, data })
+    };
+    let count = module.functions.len();
+    let made: Vec<Result<Made, Vec<Refused>>> = match placer {
+        Some(placer) => (0..count).map(|number| make(number, placer)).collect(),
+        None => parallel::each(count, |number| make(number, &mut |_| None)),
+    };
     let refused: Vec<Vec<Refused>> = parts
         .iter()
         .map(|part| {

@@ -174,7 +174,7 @@ fn covered(
     values: &[Value],
 ) -> impl Iterator<Item = (Value, Range<i64>)> {
     values.iter().map(move |&value| {
-        let bytes = begin..begin.saturating_add(i64::from(function.ty(value).bytes()));
+        let bytes = begin..begin.saturating_add(i64::from(function.bytes(value)));
         begin = bytes.end;
         (value, bytes)
     })

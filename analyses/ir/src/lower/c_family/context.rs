@@ -311,6 +311,7 @@ impl<'a> Context<'a> {
             structs: StructTable {
                 hlsl: options.language == Language::Hlsl,
                 c: options.language == Language::C,
+                narrow: options.narrow_addresses(),
                 ..StructTable::default()
             },
             frames: Vec::new(),

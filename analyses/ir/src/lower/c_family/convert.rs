@@ -104,7 +104,7 @@ impl Context<'_> {
                 RValue::scalar(to.clone(), narrow)
             }
             (from, CType::Pointer { space, .. }) if from.is_integer() => {
-                let wide = self.convert_scalar(value.parts[0], &value.ty, &CType::ULONG);
+                let wide = self.convert_scalar(value.parts[0], &value.ty, &CType::int(64, false));
                 if self.builder.function.int_constant(wide) == Some(0) {
                     let null = self.builder.constant(Type::Ptr(*space), 0);
                     return RValue::scalar(to.clone(), null);

@@ -79,6 +79,14 @@ mod tests {
         assert_eq!(size("long long"), [Some(8), Some(8)]);
         assert_eq!(size("p - q"), [Some(4), Some(8)]);
         assert_eq!(size("sizeof p"), [Some(4), Some(8)]);
+        assert_eq!(size("p"), [Some(4), Some(8)]);
+        assert_eq!(size("char *[3]"), [Some(12), Some(24)]);
+        assert_eq!(size("int (*)(int)"), [Some(4), Some(8)]);
+        assert_eq!(
+            size("struct { char c; char *p; short s; }"),
+            [Some(12), Some(24)]
+        );
+        assert_eq!(size("union { char *p; short s; }"), [Some(4), Some(8)]);
         assert_eq!(size("1L"), [Some(4), Some(8)]);
         assert_eq!(size("1LL"), [Some(8), Some(8)]);
         assert_eq!(size("3000000000L"), [Some(8), Some(8)]);

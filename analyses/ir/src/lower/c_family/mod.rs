@@ -102,13 +102,18 @@ pub struct LowerOptions {
     pub template_arguments: Vec<(SmolStr, SmolStr)>,
     /// HLSL's `-enable-16bit-types`: `half` and the `min16` types have 16 bits; otherwise they have 32.
     pub native_16bit: bool,
-    /// C: `long`, `size_t` and `ptrdiff_t` have 32 bits; otherwise they have 64.
+    /// C: `long`, `size_t` and `ptrdiff_t` have 32 bits, and so have pointers in memory; otherwise they have 64.
     pub long_32bit: bool,
     /// Calls of functions that are basic operations are calls of what is written: for the comparison that tells them.
     pub as_written: bool,
 }
 
 impl LowerOptions {
+    /// Returns true if pointers have 32 bits in memory.
+    pub fn narrow_addresses(&self) -> bool {
+        self.long_32bit && self.language == Language::C
+    }
+
     pub fn new(language: Language) -> Self {
         LowerOptions {
             language,

@@ -109,7 +109,7 @@ impl StructTable {
         let mut words = vec![Type::I64; count as usize];
         if let (Some(types), Some(offsets)) = (self.parts(ty), self.part_offsets(ty)) {
             for (&each, offset) in types.iter().zip(offsets) {
-                if each.bytes() == 8 && !each.is_float() {
+                if self.bytes_of(each) == 8 && !each.is_float() {
                     words[(offset / 8) as usize] = each;
                 }
             }

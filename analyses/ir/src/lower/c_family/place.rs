@@ -142,7 +142,7 @@ impl Context<'_> {
         offsets: &[u64],
     ) -> Parts {
         let mut parts = Parts::new();
-        for run in runs(types, offsets) {
+        for run in runs(&self.structs, types, offsets) {
             let at = self.builder.int(Type::I64, offsets[run.start] as i64);
             let at = self.offset_address(address, at);
             let inst = self
@@ -323,7 +323,7 @@ impl Context<'_> {
                 },
             )
             .collect();
-        for run in runs(&types[..count], offsets) {
+        for run in runs(&self.structs, &types[..count], offsets) {
             let at = self.builder.int(Type::I64, offsets[run.start] as i64);
             let at = self.offset_address(address, at);
             self.builder.store(access, at, &parts[run]);
@@ -732,15 +732,15 @@ pub fn scalar_offsets(layout: &PackedLayout) -> SmallVec<[u64; 4]> {
 
 /// Maximal runs of scalars without gaps between them, at most 16 bytes each: the parts that one access of the
 /// hardware covers.
-fn runs(types: &[Type], offsets: &[u64]) -> Vec<std::ops::Range<usize>> {
+fn runs(structs: &StructTable, types: &[Type], offsets: &[u64]) -> Vec<std::ops::Range<usize>> {
     let count = types.len().min(offsets.len());
     let mut out: Vec<std::ops::Range<usize>> = Vec::new();
     let mut bytes = 0;
     for index in 0..count {
-        let size = types[index].bytes() as u64;
+        let size = structs.bytes_of(types[index]);
         match out.last_mut() {
             Some(run)
-                if offsets[index - 1] + types[index - 1].bytes() as u64 == offsets[index]
+                if offsets[index - 1] + structs.bytes_of(types[index - 1]) == offsets[index]
                     && bytes + size <= 16 =>
             {
                 run.end = index + 1;

@@ -54,6 +54,7 @@ impl Context<'_> {
             }
             _ => false,
         };
+        let address_bytes = self.structs.address_bytes();
         let mut addresses: Vec<Address> = Vec::new();
         // Of each number: where it begins, and its bytes.
         let mut numbers: Vec<(u32, u32, u32)> = Vec::new();
@@ -102,7 +103,7 @@ impl Context<'_> {
                             symbol,
                             addend,
                         });
-                        vec![0; 8]
+                        vec![0; address_bytes as usize]
                     }
                 },
             };
@@ -126,11 +127,13 @@ impl Context<'_> {
             }
             // What is initialised twice has the later value.
             let end = offset.checked_add(content.len() as u64)?;
-            let last = addresses.last().map_or(0, |it| u64::from(it.offset) + 8);
+            let last = addresses
+                .last()
+                .map_or(0, |it| u64::from(it.offset) + address_bytes);
             if offset < last {
                 addresses.retain(|address| {
                     let before = u64::from(address.offset);
-                    before + 8 <= offset || end <= before
+                    before + address_bytes <= offset || end <= before
                 });
             }
             addresses.extend(address);

@@ -425,6 +425,8 @@ pub struct StructTable {
     /// Bit-fields share units as System V lays them out, and values of structures with some are their bytes. In other
     /// languages each is a member of its own.
     pub c: bool,
+    /// Addresses have 32 bits in memory.
+    pub narrow: bool,
 }
 
 impl std::ops::Index<StructId> for StructTable {
@@ -442,6 +444,22 @@ impl StructTable {
     pub fn push(&mut self, info: StructInfo) -> StructId {
         self.infos.push(info);
         StructId(self.infos.len() as u32 - 1)
+    }
+
+    /// The bytes of an address in memory.
+    pub const fn address_bytes(&self) -> u64 {
+        match self.narrow {
+            true => 4,
+            false => 8,
+        }
+    }
+
+    /// The bytes of a scalar in memory.
+    pub(super) fn bytes_of(&self, ty: Type) -> u64 {
+        match ty {
+            Type::Ptr(_) => self.address_bytes(),
+            ty => ty.bytes().into(),
+        }
     }
 
     /// Size in bytes; `None` when it is not a compile-time number.
@@ -462,6 +480,7 @@ impl StructTable {
             CType::Reference { to, .. } => self.size_of(to)?,
             CType::Lambda(_) => 1,
             CType::Opaque(name) if name == LONG_DOUBLE => 16,
+            CType::Pointer { .. } => self.address_bytes(),
             _ => 8,
         })
     }

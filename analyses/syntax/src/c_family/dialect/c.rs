@@ -1,4 +1,4 @@
-//! The tables of C11 on a 64-bit Unix: `long` has 64 bits, or 32 as on signal processors. Neither a compiler nor an architecture is predefined, so that
+//! The tables of C11 on a 64-bit Unix: `long` and pointers have 64 bits, or 32 as on signal processors. Neither a compiler nor an architecture is predefined, so that
 //! sources take their portable paths; GNU's spellings are understood all the same.
 //!
 //! Words of C++ are names here. The declarations of the standard headers are known without them.
@@ -12,6 +12,7 @@ pub(super) const NOT_OF_LONG_32_BIT: &[&str] = &["__LP64__", "_LP64"];
 pub(super) const LONG_32_BIT: &[&str] = &[
     "__SIZEOF_LONG__=4",
     "__SIZEOF_SIZE_T__=4",
+    "__SIZEOF_POINTER__=4",
     "__SIZE_TYPE__=unsigned int",
     "__PTRDIFF_TYPE__=int",
     "__INTMAX_TYPE__=long long",

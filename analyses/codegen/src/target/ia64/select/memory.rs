@@ -53,12 +53,12 @@ impl Selector<'_> {
                 address,
                 Reference {
                     object: object.clone(),
-                    bytes: ty.bytes(),
+                    bytes: self.source.bytes_of(ty),
                     volatile: access.volatile,
                     accessed_as: typed.then_some(ty),
                 },
             ));
-            offset += i64::from(ty.bytes());
+            offset += i64::from(self.source.bytes_of(ty));
         }
         out
     }
@@ -98,7 +98,7 @@ impl Selector<'_> {
                     let raw = self.target(result);
                     put!(
                         self,
-                        Mnemonic::new(Opcode::load(ty.bytes()), ahead),
+                        Mnemonic::new(Opcode::load(self.source.bytes_of(ty)), ahead),
                         [raw] = [address]
                     );
                     self.touches(reference);
@@ -122,7 +122,7 @@ impl Selector<'_> {
         } else {
             let (to, from) = (self.target(result), self.integer(ahead));
             put!(self, "mov", [to] = [from]);
-            (to, Opcode::load(ty.bytes()))
+            (to, Opcode::load(self.source.bytes_of(ty)))
         };
         let failed = self.draft_here();
         let behind = self.draft_here();
@@ -172,7 +172,7 @@ impl Selector<'_> {
                 self.predicate = before;
                 put!(
                     self,
-                    Mnemonic::new(Opcode::store(ty.bytes()), &[]),
+                    Mnemonic::new(Opcode::store(self.source.bytes_of(ty)), &[]),
                     [address] = [from]
                 );
             }
