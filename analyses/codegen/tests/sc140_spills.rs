@@ -81,24 +81,23 @@ struct Baseline {
     functions: usize,
     gains: f64,
     transfers: [u32; 2],
+    /// Functions that take more cycles than without, and those with more loads, stores or executions of them.
+    slower: Vec<String>,
+    more: Vec<String>,
 }
 
 impl Baseline {
     /// Returns the gain in percent.
     fn add(&mut self, before: &Report, with: &Report) -> f64 {
         let [given, left] = [before, with].map(|report| report.transfers[1]);
-        assert!(
-            left.loads <= given.loads && left.stores <= given.stores,
-            "{}",
-            with.name
-        );
-        assert!(
-            left.executed <= given.executed && with.cycles <= before.cycles,
-            "{}: {left:?} {given:?}, {} {} cycles",
-            with.name,
-            with.cycles,
-            before.cycles
-        );
+        let name = &with.name;
+        if with.cycles > before.cycles {
+            self.slower
+                .push(format!("{name}: {} {} cycles", with.cycles, before.cycles));
+        }
+        if !left.is_no_more_than(&given) {
+            self.more.push(format!("{name}: {left:?} {given:?}"));
+        }
         let gain = before.cycles / with.cycles;
         self.functions += 1;
         self.gains += gain.ln();
@@ -114,6 +113,8 @@ impl Baseline {
             self.transfers[1],
             100.0 * ((self.gains / self.functions.max(1) as f64).exp() - 1.0)
         );
+        let (slower, more) = (&self.slower, &self.more);
+        println!("        slower: {slower:?}; with more loads, stores or executions: {more:?}");
     }
 }
 
@@ -193,6 +194,9 @@ fn kernels_of_codecs_spill_less() {
         assert!(left <= most * given);
         assert!(sum.plain.functions >= 3 && sum.plain.gains > 0.0);
         assert!(sum.coloured.functions >= 3);
+        for baseline in [&sum.coloured, &sum.plain] {
+            assert_eq!((&baseline.slower, &baseline.more), (&vec![], &vec![]));
+        }
     }
 }
 
@@ -215,6 +219,11 @@ fn public_functions_spill_less() {
             }
         }
         sum.print(&format!("{fewer} registers fewer"));
+        // Loads and stores may be more where another way of lowering is shorter.
+        assert_eq!(
+            (&sum.coloured.slower, &sum.plain.slower),
+            (&vec![], &vec![])
+        );
     }
 }
 
@@ -227,7 +236,7 @@ fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
         &parse_text(KERNELS, Dialect::C),
         &LowerOptions::new(Language::C),
     ) {
-        for fewer in [0, 8] {
+        for fewer in [0, 8, 10] {
             let options = Options {
                 fewer,
                 explain_spills: true,
@@ -260,7 +269,8 @@ fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
             }
         }
     }
-    assert!(free > 10 && missed <= 1, "{free} {missed}");
+    // A register that is free, and lengthens nothing, is one that the pass missed.
+    assert!(free >= 10 && missed * 5 <= free, "{free} {missed}");
 }
 
 /// The reduction that is compared with the fewest.

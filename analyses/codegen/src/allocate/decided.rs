@@ -19,6 +19,7 @@ use crate::spills::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Slots of the frame as homes: those of a value have its number for an offset.
 #[derive(Default)]
@@ -185,7 +186,20 @@ impl<'f, T: Target> Decided<'f, T> {
     /// the reduced one does the same.
     #[must_use]
     pub fn written(&self, reduction: Option<Reduction>) -> (Function<T>, Allocation<T>) {
-        let (now, allocation) = self.made(reduction);
+        self.written_but(reduction, &BTreeSet::new())
+    }
+
+    /// The same, but for the loads and stores of some values, which stay.
+    ///
+    /// # Panics
+    /// As `written`.
+    #[must_use]
+    pub fn written_but(
+        &self,
+        reduction: Option<Reduction>,
+        staying: &BTreeSet<Virtual>,
+    ) -> (Function<T>, Allocation<T>) {
+        let (now, allocation) = self.made(reduction, staying);
         if cfg!(debug_assertions) {
             match reduction {
                 None => {
@@ -193,7 +207,7 @@ impl<'f, T: Target> Decided<'f, T> {
                     assert_eq!(verdict, Ok(()), "{}", now.name);
                 }
                 Some(_) => {
-                    let (plain, places) = self.made(None);
+                    let (plain, places) = self.made(None, staying);
                     let verdict = spills::check::check((&plain, &places), (&now, &allocation));
                     assert_eq!(verdict, Ok(()), "{}", now.name);
                 }
@@ -202,13 +216,31 @@ impl<'f, T: Target> Decided<'f, T> {
         (now, allocation)
     }
 
-    fn made(&self, reduction: Option<Reduction>) -> (Function<T>, Allocation<T>) {
+    /// The spilled values that blocks load or store as it was decided.
+    #[must_use]
+    pub fn moved(&self, blocks: &[usize]) -> BTreeSet<Virtual> {
+        let code = self.code();
+        blocks.iter().flat_map(|&block| code.moved(block)).collect()
+    }
+
+    /// The function with the transfers that were decided.
+    fn code(&self) -> Code<'_, T> {
         let mut code = Code::new(&self.work, &self.places);
         if self.one_by_one {
             transfers(&mut code);
         }
+        code
+    }
+
+    fn made(
+        &self,
+        reduction: Option<Reduction>,
+        staying: &BTreeSet<Virtual>,
+    ) -> (Function<T>, Allocation<T>) {
+        let mut code = self.code();
         let reduction = reduction.filter(|_| code.traffic() != Traffic::default());
         if let Some(reduction) = reduction {
+            code.keep(staying);
             spills::reduce(&mut code, reduction, &self.homes);
         }
         let mut now = self.work.hollow();

@@ -57,15 +57,18 @@ pub fn innermost<T: Target>(function: &Function<T>) -> Vec<Region> {
 /// Natural loops by header, those with a common header in one.
 #[must_use]
 pub fn natural<T: Target>(function: &Function<T>) -> Vec<Region> {
-    let count = function.blocks.len();
     let (next, before) = edges(function);
-    let dominators = dominators_of(&next, &before);
+    natural_of(&dominators_of(&next, &before), &before)
+}
+
+/// The same of a graph, by its dominators and the predecessors of each block.
+pub(super) fn natural_of(dominators: &[Option<u32>], before: &[Vec<u32>]) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
-    for header in 0..count as u32 {
+    for header in 0..before.len() as u32 {
         let latches: Vec<u32> = before[header as usize]
             .iter()
             .copied()
-            .filter(|&latch| dominates(&dominators, header, latch))
+            .filter(|&latch| dominates(dominators, header, latch))
             .collect();
         if latches.is_empty() {
             continue;
@@ -95,7 +98,7 @@ pub fn dominators<T: Target>(function: &Function<T>) -> Vec<Option<u32>> {
     dominators_of(&next, &before)
 }
 
-fn dominators_of(next: &[Vec<u32>], before: &[Vec<u32>]) -> Vec<Option<u32>> {
+pub(super) fn dominators_of(next: &[Vec<u32>], before: &[Vec<u32>]) -> Vec<Option<u32>> {
     if next.is_empty() {
         return Vec::new();
     }
@@ -108,7 +111,7 @@ fn dominators_of(next: &[Vec<u32>], before: &[Vec<u32>]) -> Vec<Option<u32>> {
 }
 
 /// Returns true if all ways to a block that is reached lead through the first.
-fn dominates(above: &[Option<u32>], first: u32, block: u32) -> bool {
+pub(super) fn dominates(above: &[Option<u32>], first: u32, block: u32) -> bool {
     let mut at = Some(block);
     while let Some(found) = at {
         let up = above[found as usize];
@@ -121,7 +124,7 @@ fn dominates(above: &[Option<u32>], first: u32, block: u32) -> bool {
 }
 
 /// Returns the successors and the predecessors of each block.
-fn edges<T: Target>(function: &Function<T>) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
+pub(super) fn edges<T: Target>(function: &Function<T>) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
     let count = function.blocks.len();
     let next: Vec<Vec<u32>> = (0..count as u32)
         .map(|block| {

@@ -20,6 +20,7 @@
 //! Source: Muthukumar, Chen, Wu and Lavery, *Software Pipelining of Loops with Early Exits for the Itanium Architecture*,
 //! EPIC-1, 2001, sections 4 and 6.
 
+pub(crate) mod counts;
 pub mod flag;
 pub mod hammocks;
 pub mod loops;

@@ -92,6 +92,8 @@ pub(crate) struct Code<'f, T: Target> {
     numbered: Vec<Option<T::Register>>,
     /// True if some operation reads state that no operand names: what writes it besides its target stays as it is.
     pub(super) hidden: bool,
+    /// Values whose transfers stay, sorted.
+    staying: Vec<Virtual>,
 }
 
 /// The reads and writes of a step.
@@ -144,6 +146,7 @@ impl<'f, T: Target> Code<'f, T> {
             guards,
             numbered: vec![None; T::REGISTERS],
             hidden: false,
+            staying: Vec::new(),
         };
         code.number();
         code.arrive(&home_of, places);
@@ -244,6 +247,30 @@ impl<'f, T: Target> Code<'f, T> {
                 out.push(Step::Store { from, to, loc });
             }
         }
+    }
+
+    /// Leaves the transfers of some values as they are.
+    pub(crate) fn keep(&mut self, values: &BTreeSet<Virtual>) {
+        self.staying = values.iter().copied().collect();
+    }
+
+    /// Returns true if the transfers of a home are to stay.
+    pub(super) fn stays(&self, home: Home) -> bool {
+        let value = self.homes[home.0 as usize];
+        self.staying.binary_search(&value).is_ok()
+    }
+
+    /// The spilled values that some block of the function moves from memory or to it.
+    pub(crate) fn moved(&self, block: usize) -> impl Iterator<Item = Virtual> + '_ {
+        // The arrivals stand in front of the first one.
+        let first = if block == 0 { 0 } else { block + 1 };
+        let blocks = &self.blocks[first..block + 2];
+        let steps = blocks.iter().flat_map(|block| block.steps.iter());
+        let homes = steps.filter_map(|step| match step {
+            Step::Load { from: home, .. } | Step::Store { to: home, .. } => Some(*home),
+            _ => None,
+        });
+        homes.map(|home| self.homes[home.0 as usize])
     }
 
     /// The virtual register that stands for a register of a guard.

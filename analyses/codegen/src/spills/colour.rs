@@ -120,7 +120,7 @@ fn cost<T: Target>(code: &Code<'_, T>, transfers: &Transfers) -> f64 {
 impl<T: Target> Round<'_, '_, T> {
     fn place(&mut self, home: Home, colours: &[T::Register]) {
         let own = &self.transfers[home.0 as usize];
-        if own.loads.is_empty() && own.stores.is_empty() {
+        if own.loads.is_empty() && own.stores.is_empty() || self.code.stays(home) {
             return;
         }
         match self.colour(home, colours) {

@@ -130,7 +130,7 @@ impl<'r, 'f, T: Target> Round<'r, 'f, T> {
             return None;
         };
         let class = self.code.class(home);
-        if T::is_guard(class) {
+        if T::is_guard(class) || self.code.stays(home) {
             return None;
         }
         let way = self.way(load, home)?;

@@ -47,7 +47,8 @@ pub(super) fn redundant<T: Target>(code: &mut Code<'_, T>) -> bool {
 fn may_go<T: Target>(code: &Code<'_, T>, step: &Step<T>) -> bool {
     match step {
         Step::Operation(operation) => is_plain(code, operation),
-        _ => true,
+        Step::Load { from: home, .. } | Step::Store { to: home, .. } => !code.stays(*home),
+        Step::Copy { .. } => true,
     }
 }
 
@@ -102,6 +103,11 @@ pub(super) fn dead_in<T: Target>(
             let steps = &code.blocks[block].steps;
             let read = match &steps[number] {
                 Step::Operation(operation) if !is_plain(code, operation) => true,
+                Step::Load { from: home, .. } | Step::Store { to: home, .. }
+                    if code.stays(*home) =>
+                {
+                    true
+                }
                 // Registers that a transfer needs on its way are read by nothing else.
                 Step::Load { to, .. } | Step::Copy { to, .. } => {
                     live.contains(&Location::register::<T>(*to))

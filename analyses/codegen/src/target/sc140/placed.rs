@@ -10,7 +10,7 @@
 //!
 //! Large functions spill as the scan says.
 
-use super::code::{Allocation, Function, Name, Operand, Operation};
+use super::code::{Allocation, Function, Name, Operand, Operation, Virtual};
 use super::frame::Frame;
 use super::loops;
 use super::machine::{Limits, locate};
@@ -20,9 +20,11 @@ use crate::machine::sets::Sets;
 use crate::mir::Block;
 use crate::mir::Scheduled as _;
 use crate::pack::pack;
+use crate::predicate::counts::Counts;
 use crate::refusal::Refusal;
 use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
+use std::collections::BTreeSet;
 
 /// The ways of reducing spills, the one that takes most away first.
 const REDUCTIONS: [Reduction; 3] = [
@@ -30,6 +32,9 @@ const REDUCTIONS: [Reduction; 3] = [
     Reduction::OwnClass,
     Reduction::Redundant,
 ];
+
+/// Times that a reduction is tried again with fewer values where it made a block longer.
+const RETRIES: usize = 6;
 
 /// Operations from which on a function is not tried in many ways: it would keep people waiting.
 const LARGE: usize = 2000;
@@ -88,10 +93,12 @@ pub(super) fn place(
         }
     };
     let decided: Vec<Decided<'_, Sc140>> = std::iter::once(first).chain(others).collect();
-    let packed = |decided: &Decided<'_, Sc140>, reduction| {
-        let (function, allocation) = decided.written(reduction);
+    let packed_but = |decided: &Decided<'_, Sc140>, reduction, staying: &BTreeSet<Virtual>| {
+        let (function, allocation) = decided.written_but(reduction, staying);
         Packed::new(function, allocation, sets)
     };
+    let nothing = BTreeSet::new();
+    let packed = |decided: &Decided<'_, Sc140>, reduction| packed_but(decided, reduction, &nothing);
     let mut all: Vec<(&Decided<'_, Sc140>, Packed)> =
         decided.iter().map(|own| (own, packed(own, None))).collect();
     // The one first that may become the shortest.
@@ -105,40 +112,60 @@ pub(super) fn place(
         false => Reduced::Kept,
     };
     // What saves transfers may make sets wait.
-    let mut less = REDUCTIONS
-        .into_iter()
-        .filter(|_| reduce && given != Traffic::default())
-        .filter_map(|reduction| {
-            let mut chosen: Option<Packed> = None;
-            let mut worse: Option<Packed> = None;
-            for (decided, own) in &all {
-                let most = chosen.as_ref().map_or(base.cycles, |chosen| chosen.cycles);
-                if own.least() > most {
-                    continue;
-                }
-                let mut made = vec![packed(decided, Some(reduction))];
-                // What still is loaded may wait in several registers.
-                let pieces = reduction == Reduction::AnyClass && !is_large(function);
-                if pieces && made[0].allocation.traffic.loads > 0 {
-                    made.insert(0, packed(decided, Some(Reduction::Pieces)));
-                }
-                for made in made {
-                    let best = match made.is_no_worse_than(base) {
-                        true => &mut chosen,
-                        false => &mut worse,
-                    };
-                    *best = Some(match best.take() {
-                        Some(best) => best.or_shorter(made),
-                        None => made,
-                    });
+    let counts = Counts::of(&base.function);
+    let mut chosen: Option<Packed> = None;
+    let reductions = REDUCTIONS.into_iter();
+    for reduction in reductions.filter(|_| reduce && given != Traffic::default()) {
+        let pieces = reduction == Reduction::AnyClass && !is_large(function);
+        let mut found: Option<Packed> = None;
+        let mut worse: Vec<(&Decided<'_, Sc140>, Reduction, Packed)> = Vec::new();
+        for (decided, own) in &all {
+            let most = found.as_ref().map_or(base.cycles, |found| found.cycles);
+            if own.least() > most {
+                continue;
+            }
+            let mut made = vec![(reduction, packed(decided, Some(reduction)))];
+            // What still is loaded may wait in several registers.
+            if pieces && made[0].1.allocation.traffic.loads > 0 {
+                let reduction = Reduction::Pieces;
+                made.insert(0, (reduction, packed(decided, Some(reduction))));
+            }
+            for (reduction, made) in made {
+                match made.is_no_worse_than(base, &counts) {
+                    true => Packed::shorter(&mut found, made),
+                    false => worse.push((decided, reduction, made)),
                 }
             }
-            if let (None, Reduced::Fully, Some(least)) = (&chosen, reduced, worse) {
-                reduced = Reduced::Rejected(least.lengthened(base));
+        }
+        let least = worse.iter().map(|(.., made)| made);
+        let least = least.min_by(|it, other| it.cycles.total_cmp(&other.cycles));
+        if let (None, Reduced::Fully, Some(least)) = (&found, reduced, least) {
+            reduced = Reduced::Rejected(least.lengthened(base));
+        }
+        if let Some(found) = found {
+            Packed::shorter(&mut chosen, found);
+            break;
+        }
+        if reduction == Reduction::AnyClass {
+            for (decided, reduction, made) in worse {
+                // Values that blocks move which become longer stay in memory.
+                let mut staying = BTreeSet::new();
+                let mut made = made;
+                for _ in 0..RETRIES {
+                    let known = staying.len();
+                    staying.extend(decided.moved(&made.longer_than(base, &counts)));
+                    if staying.len() == known {
+                        break;
+                    }
+                    made = packed_but(decided, Some(reduction), &staying);
+                    if made.is_no_worse_than(base, &counts) {
+                        Packed::shorter(&mut chosen, made);
+                        break;
+                    }
+                }
             }
-            chosen
-        });
-    let chosen = less.next();
+        }
+    }
     let Packed {
         function,
         allocation,
@@ -193,23 +220,54 @@ impl Packed {
     fn least(&self) -> f64 {
         self.cycles - 2.0 * self.allocation.traffic.executed
     }
-    /// The one of two that takes fewer cycles.
-    fn or_shorter(self, other: Packed) -> Packed {
-        match other.cycles < self.cycles {
-            true => other,
-            false => self,
+    /// Takes one that takes fewer cycles than what was found.
+    fn shorter(found: &mut Option<Packed>, other: Packed) {
+        if found
+            .as_ref()
+            .is_none_or(|found| other.cycles < found.cycles)
+        {
+            *found = Some(other);
         }
     }
-    /// Returns true if it moves no more to memory and back than a base, and neither a block nor what is around them is longer.
-    fn is_no_worse_than(&self, base: &Packed) -> bool {
-        let mut blocks = self.function.blocks.iter().zip(&base.function.blocks);
+    /// Returns true if it moves no more to memory and back than a base, and no run takes more cycles.
+    fn is_no_worse_than(&self, base: &Packed, counts: &Counts) -> bool {
         let (less, all) = (&self.allocation.traffic, &base.allocation.traffic);
         less.is_no_more_than(all)
             && self.cycles <= base.cycles
-            && blocks.all(|(now, before)| {
-                length(&self.function, now, &self.allocation)
-                    <= length(&base.function, before, &base.allocation)
-            })
+            && self.longer_than(base, counts).is_empty()
+    }
+    /// The blocks that are longer than a base's, but for those where others that execute at least as often save as much.
+    fn longer_than(&self, base: &Packed, counts: &Counts) -> Vec<usize> {
+        let blocks = self.function.blocks.iter().zip(&base.function.blocks);
+        let each = blocks.map(|(now, before)| {
+            let now = length(&self.function, now, &self.allocation);
+            i64::from(length(&base.function, before, &base.allocation)) - i64::from(now)
+        });
+        let mut saved: Vec<i64> = each.collect();
+        // What is left of a block that control leaves in the middle is not executed.
+        let pays = |block: &usize| {
+            let block = &self.function.blocks[*block];
+            let rows = block.operations.iter().zip(&block.cycles);
+            let mut leaving = rows
+                .filter(|(operation, _)| !matches!(operation.branch(), None | Some(Branch::Call)));
+            leaving.all(|(_, cycle)| Some(cycle) == block.cycles.last())
+        };
+        let payers: Vec<usize> = (0..saved.len())
+            .filter(|&block| saved[block] > 0)
+            .filter(pays)
+            .collect();
+        let mut longer: Vec<usize> = (0..saved.len()).filter(|&it| saved[it] < 0).collect();
+        longer.retain(|&block| {
+            for &payer in &payers {
+                if saved[block] < 0 && saved[payer] > 0 && counts.covers(payer, block) {
+                    let paid = saved[payer].min(-saved[block]);
+                    saved[payer] -= paid;
+                    saved[block] += paid;
+                }
+            }
+            saved[block] < 0
+        });
+        longer
     }
     /// The block that is longest beside a base's.
     fn lengthened(&self, base: &Packed) -> Lengthened {
