@@ -212,3 +212,47 @@ fn frames_out_of_reach_are_refused() {
     let told = reasons[0].reason.to_string();
     assert!(told.contains("at most 16384 can be addressed"), "{told}");
 }
+
+/// Operations on both halves of a number: C, and the processor's instructions.
+#[test]
+fn halves_are_computed_on_their_own() {
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let mut random = Random::new(11);
+    let corners = [0x7fff_0001, 0x0001_ffff, 0x8000_8000u32 as i32, -1, 0];
+    for name in ["add2", "sub2", "max2"] {
+        let text = format!(
+            "typedef int Word32;\nWord32 {name}(Word32, Word32);\nint f(int a, int b) {{ return {name}(a, b); }}\n"
+        );
+        let emitted = emit(&module_of(&text, "f"), sets, &options(0)).expect("code");
+        let instruction = format!("    GLOBAL _f\n_f\n    {name} d1,d0\n    rts\n");
+        for run in 0..200 {
+            let mut number = || match run < 25 {
+                true => corners[random.below(5) as usize],
+                false => random.draw() as i32,
+            };
+            let arguments = [number(), number()];
+            let found = [&emitted.text, &instruction].map(|text| {
+                let given = arguments.map(|number| Some(Arg::Long(number)));
+                let ran = simulated(text, "_f", &[], &given);
+                let (outcome, _) = ran.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+                outcome.data[0] as i32
+            });
+            // The instruction takes its first operand from the one that it changes.
+            let wanted = match name {
+                "sub2" => {
+                    let [a, b] = arguments;
+                    let low = (a as i16).wrapping_sub(b as i16);
+                    let high = ((a >> 16) as i16).wrapping_sub((b >> 16) as i16);
+                    i32::from(high) << 16 | i32::from(low as u16)
+                }
+                _ => found[1],
+            };
+            assert_eq!(
+                (found[0], found[1]),
+                (wanted, wanted),
+                "{name} {arguments:x?}"
+            );
+        }
+    }
+}

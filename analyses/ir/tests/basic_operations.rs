@@ -92,3 +92,32 @@ fn the_flag_is_written_where_a_function_of_the_unit_reads_it() {
     let both = format!("{reads}{plain}");
     assert_eq!(stores(&lowered(&both, &["basic_op.h"])), 2);
 }
+
+/// The number that a function returns.
+fn returned(text: &str) -> Option<i64> {
+    let found = lowered(text, &["prototype.h"]);
+    let terminator = &found.blocks[found.entry()].terminator;
+    found.int_constant(terminator.reads()[0])
+}
+
+#[test]
+fn fractions_are_numbers() {
+    let as_fraction = |written: &str| {
+        let [short, long] = ["Word16", "Word32"].map(|ty| {
+            let name = ty.to_uppercase();
+            returned(&format!("{ty} f(void) {{ return {name}({written}); }}"))
+        });
+        [short, long].map(Option::unwrap)
+    };
+    assert_eq!(as_fraction("0.5"), [0x4000, 0x4000_0000]);
+    assert_eq!(as_fraction("-1.0"), [-0x8000, -0x8000_0000]);
+    assert_eq!(as_fraction("1.0"), [0x7fff, 0x7fff_ffff]);
+    assert_eq!(as_fraction("0.2"), [6554, 429_496_730]);
+    let text = "int f(int i) { static const Word16 t[3] = { WORD16(0.25), -5, WORD16(-0.5) }; return t[i]; }";
+    let found = lowered(text, &["prototype.h"]);
+    let mut initial = found
+        .symbols
+        .values()
+        .filter_map(|symbol| symbol.initial.clone());
+    assert_eq!(initial.next(), Some(vec![0, 0x20, 0xfb, 0xff, 0, 0xc0]));
+}

@@ -475,6 +475,16 @@ impl Context<'_> {
 
     // -------------------------------------------------------------------------------------------- calls
 
+    /// A fraction that headers of basic operations, none of which was found, declare.
+    pub(super) fn constant_fraction(&self, name: &str, number: f64) -> Option<Const> {
+        let known = self.is_c() && self.env.basic_operations_missing;
+        let (word, number) = super::builtins::basic::fraction(name, number).filter(|_| known)?;
+        Some(Const {
+            ty: word.ctype(),
+            value: Number::Int(number),
+        })
+    }
+
     fn constant_call(&mut self, name: &Name, arguments: &[Expr]) -> Option<Const> {
         let values: Option<Vec<Const>> = arguments.iter().map(|a| self.constant(a)).collect();
         let values = values?;
@@ -483,6 +493,11 @@ impl Context<'_> {
             && let [only] = values.as_slice()
         {
             return self.constant_cast(only.clone(), &ty);
+        }
+        if let [only] = values.as_slice()
+            && let Some(fraction) = self.constant_fraction(&last.ident.name, only.as_float())
+        {
+            return Some(fraction);
         }
         match (last.ident.name.as_str(), values.as_slice()) {
             ("min", [a, b]) => {

@@ -384,6 +384,13 @@ impl Context<'_> {
         list: &[Arg<'_>],
         span: Span,
     ) -> Option<RValue> {
+        if let (true, [argument]) = (candidates.is_empty(), list)
+            && let Operand::Value(value) = &argument.operand
+            && let Some(number) = value.first().and_then(|it| self.float_constant(it))
+            && let Some(fraction) = self.constant_fraction(name, number)
+        {
+            return Some(self.number(&fraction));
+        }
         let operation = self.basic_operation(name, candidates, list)?;
         let arguments = self.builtin_values(list, &|_| false);
         builtins::basic::call(self, operation, &arguments, span)

@@ -114,6 +114,11 @@ pub enum Meaning {
     Min,
     /// The one of larger size, the first where they are equal.
     MaxMagnitude,
+    /// Of both halves of 16 bits, each on its own and without saturation.
+    AddHalves,
+    SubHalves,
+    /// The greater ones of both halves.
+    MaxHalves,
     And,
     Or,
     Xor,
@@ -220,6 +225,9 @@ pub static TABLE: &[BasicOperation] = &[
     row("L_xor", L, &[L, L], Meaning::Xor),
     row("L_lshl", L, &[L, W], Meaning::ShlLogical),
     row("L_lshr", L, &[L, W], Meaning::ShrLogical),
+    row("add2", L, &[L, L], Meaning::AddHalves),
+    row("sub2", L, &[L, L], Meaning::SubHalves),
+    row("max2", L, &[L, L], Meaning::MaxHalves),
     row("L_rol", L, &[L, W], Meaning::RotateLeft),
     row("L_ror", L, &[L, W], Meaning::RotateRight),
     row("X_add", X, &[X, X], Meaning::WideAdd),
@@ -236,6 +244,20 @@ pub static TABLE: &[BasicOperation] = &[
     row("X_trunc", L, &[X], Meaning::WideTruncate),
     row("X_sat", L, &[X], Meaning::Saturate),
 ];
+
+/// The fraction that `WORD16(0.5)` or `WORD32(0.5)` is, as the constants of compilers for DSPs: rounded, and clamped to what the
+/// type holds.
+#[must_use]
+pub fn fraction(name: &str, number: f64) -> Option<(Word, i64)> {
+    let (word, bits) = match name {
+        "WORD16" => (Word::Word16, 15),
+        "WORD32" => (Word::Word32, 31),
+        _ => return None,
+    };
+    let one = f64::from(1u32 << bits);
+    let held = (number * one).round().clamp(-one, one - 1.0);
+    Some((word, held as i64))
+}
 
 /// Returns the operations of a name.
 pub fn named(name: &str) -> impl Iterator<Item = &'static BasicOperation> {
@@ -413,6 +435,9 @@ fn compute(
             let less = ops.compare(IntCondition::LessUnsigned, x, y);
             ops.cx.builder.select(less, b, a)
         }
+        Meaning::AddHalves => ops.halves(a, b, BinaryOp::Add),
+        Meaning::SubHalves => ops.halves(a, b, BinaryOp::Sub),
+        Meaning::MaxHalves => ops.halves(a, b, BinaryOp::MaxSigned),
         Meaning::And => ops.binary(BinaryOp::And, a, b),
         Meaning::Or => ops.binary(BinaryOp::Or, a, b),
         Meaning::Xor => ops.binary(BinaryOp::Xor, a, b),
@@ -533,6 +558,17 @@ impl Operations<'_, '_, '_> {
             self.flags.overflowed(lost);
         }
         value
+    }
+    /// Both halves of a number of 32 bits, computed on their own.
+    fn halves(&mut self, a: Value, b: Value, op: BinaryOp) -> Value {
+        let high = [a, b].map(|x| self.high(x));
+        let low = [a, b].map(|x| self.convert(Convert::Truncate, x, Type::I16));
+        let [high, low] = [high, low].map(|[x, y]| self.binary(op, x, y));
+        let high = self.convert(Convert::ZeroExtend, high, Type::I32);
+        let low = self.convert(Convert::ZeroExtend, low, Type::I32);
+        let by = self.int(Type::I32, 16);
+        let high = self.binary(BinaryOp::Shl, high, by);
+        self.binary(BinaryOp::Or, high, low)
     }
     fn high(&mut self, a: Value) -> Value {
         let by = self.int(Type::I32, 16);
