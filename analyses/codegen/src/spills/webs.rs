@@ -171,8 +171,14 @@ pub(super) fn conflicts<T: Target>(
             }
         }
     }
-    for (home, out) in (0..).zip(&mut out) {
-        out.remove(&Location::home::<T>(Home(home)));
+    // A store that nothing reads may stay: its home does not live, and meets those that do.
+    for number in 0..out.len() {
+        let own = Location::home::<T>(Home(number as u32));
+        out[number].remove(&own);
+        let others = out[number].iter().filter_map(|it| it.as_home::<T>());
+        for other in others.collect::<Vec<Home>>() {
+            out[other.0 as usize].insert(own);
+        }
     }
     out
 }

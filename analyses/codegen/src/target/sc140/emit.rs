@@ -353,6 +353,7 @@ fn lowered(
         allocation,
         given,
         reduced,
+        ..
     } = placed;
     let finished = Finished {
         function: &function,

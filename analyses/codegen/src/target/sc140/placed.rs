@@ -12,9 +12,9 @@
 
 use super::code::{Allocation, Function, Name, Operand, Operation, Virtual};
 use super::frame::Frame;
-use super::loops;
 use super::machine::{Limits, locate};
 use super::obstacles::Lengthened;
+use super::{delay, loops};
 use crate::allocate::{self, Decided, Order, Reduction, Traffic};
 use crate::machine::sets::Sets;
 use crate::mir::Block;
@@ -52,6 +52,8 @@ pub(super) struct Placed {
     /// The transfers that the base asks for.
     pub(super) given: Traffic,
     pub(super) reduced: Reduced,
+    /// The sets of an execution, by the weights of blocks, once delay slots are filled.
+    pub(super) cycles: f64,
 }
 
 /// The extent to which the spills of a function are reduced.
@@ -169,9 +171,11 @@ pub(super) fn place(
     let Packed {
         function,
         allocation,
+        cycles,
         ..
     } = chosen.unwrap_or_else(|| base.clone());
     Ok(Placed {
+        cycles,
         function,
         allocation,
         given,
@@ -184,9 +188,11 @@ pub(super) fn packed_as(function: Function, allocation: Allocation, sets: &Sets)
     let Packed {
         function,
         allocation,
+        cycles,
         ..
     } = Packed::new(function, allocation, sets);
     Placed {
+        cycles,
         function,
         given: allocation.traffic,
         allocation,
@@ -194,11 +200,15 @@ pub(super) fn packed_as(function: Function, allocation: Allocation, sets: &Sets)
     }
 }
 
-/// A function in sets, and the cycles that it takes by the weights of blocks.
+/// A function in sets, whose delay slots are not filled.
 #[derive(Clone)]
 struct Packed {
     function: Function,
     allocation: Allocation,
+    /// The sets of each block once delay slots are filled, and those of an execution.
+    lengths: Vec<u32>,
+    /// The changes of flow of each block that have no slot: a cycle more, where they are taken.
+    jumps: Vec<u32>,
     cycles: f64,
 }
 
@@ -210,8 +220,21 @@ impl Packed {
         name(&mut function, &allocation);
         without_copies(&mut function);
         packed(&mut function, &allocation, sets);
+        let mut filled = function.clone();
+        delay::fill(&mut filled, &allocation, sets);
+        let blocks = filled.blocks.iter();
+        let jumps = |block: &Block<Sc140>| {
+            let operations = block.operations.iter();
+            let plain = operations.filter(|operation| !operation.mnemonic.delayed);
+            let flows = plain.filter_map(Operation::branch);
+            flows.filter(|flow| *flow != Branch::Counted).count() as u32
+        };
         Packed {
-            cycles: cycles(&function, &allocation),
+            jumps: filled.blocks.iter().map(jumps).collect(),
+            cycles: cycles(&filled, &allocation),
+            lengths: blocks
+                .map(|block| length(&filled, block, &allocation))
+                .collect(),
             function,
             allocation,
         }
@@ -238,12 +261,12 @@ impl Packed {
     }
     /// The blocks that are longer than a base's, but for those where others that execute at least as often save as much.
     fn longer_than(&self, base: &Packed, counts: &Counts) -> Vec<usize> {
-        let blocks = self.function.blocks.iter().zip(&base.function.blocks);
-        let each = blocks.map(|(now, before)| {
-            let now = length(&self.function, now, &self.allocation);
-            i64::from(length(&base.function, before, &base.allocation)) - i64::from(now)
-        });
-        let mut saved: Vec<i64> = each.collect();
+        let lengths = self.lengths.iter().zip(&base.lengths);
+        let jumps = self.jumps.iter().zip(&base.jumps);
+        let mut saved: Vec<i64> = lengths
+            .zip(jumps.map(|(now, before)| now.saturating_sub(*before)))
+            .map(|((&now, &before), jumps)| i64::from(before) - i64::from(now + jumps))
+            .collect();
         // What is left of a block that control leaves in the middle is not executed.
         let pays = |block: &usize| {
             let block = &self.function.blocks[*block];
@@ -271,16 +294,13 @@ impl Packed {
     }
     /// The block that is longest beside a base's.
     fn lengthened(&self, base: &Packed) -> Lengthened {
-        let blocks = self.function.blocks.iter().zip(&base.function.blocks);
-        let each = blocks.map(|(now, before)| {
-            let [now_length, length] = [(now, self), (before, base)]
-                .map(|(block, of)| length(&of.function, block, &of.allocation));
-            let cycles = now_length.saturating_sub(length);
-            Lengthened {
+        let lengths = self.lengths.iter().zip(&base.lengths);
+        let each = lengths
+            .zip(&base.function.blocks)
+            .map(|((now, length), before)| Lengthened {
                 at: first_place(before),
-                cycles,
-            }
-        });
+                cycles: now.saturating_sub(*length),
+            });
         each.max_by_key(|found| found.cycles).unwrap_or(Lengthened {
             at: ir::Loc::NONE,
             cycles: 0,

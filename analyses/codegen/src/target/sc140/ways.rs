@@ -10,7 +10,7 @@ use super::emit::{LoopReport, Options, Placer, Unpipelined, Unplaced};
 use super::frame::{DISPLACEMENT, Frame};
 use super::loops::Pipelining;
 use super::machine::Limits;
-use super::placed::{self, Placed, cycles, is_copy};
+use super::placed::{self, Placed, is_copy};
 use super::{bounds, counted, loops, select};
 use crate::allocate::{self, Decided, Order};
 use crate::machine::sets::Sets;
@@ -134,7 +134,7 @@ pub(super) fn shortest(
 
 /// The cycles of a way by the weights of blocks.
 fn length((_, placed): &(Selected, Placed)) -> f64 {
-    cycles(&placed.function, &placed.allocation)
+    placed.cycles
 }
 
 /// A function without what nothing reads, its straight pieces in one block.
