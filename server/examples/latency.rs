@@ -4,7 +4,7 @@
 //! cargo build --release -p lockstep-server && cargo run --release -p lockstep-server --example latency
 //! ```
 //! If `clangd` is on the PATH, it gets the same requests for the same file, and the ratio is printed. `--
-//! hints` measures only the figures with this in their name: initialize, hints, diagnostics, loops, hover,
+//! hints` measures only the figures with this in their name: initialize, hints, diagnostics, loops, sets, hover,
 //! zeros, memory, clangd. `LOCKSTEP_BINARY` names another binary, to compare with;
 //! `LOCKSTEP_CUDA_INCLUDE` the directory of CUDA's headers, with which the hints of zeros are measured as well.
 
@@ -44,6 +44,9 @@ fn main() {
     if wanted("loops") {
         loops_of_c(&binary, 1_500, 30.0);
         loops_of_c(&binary, 10_000, 60.0);
+    }
+    if wanted("sets") {
+        sets_of_c(&binary, 1_000, 30.0);
     }
     if wanted("hover") {
         hover(&binary, 1_000, 2.0);
@@ -250,31 +253,113 @@ int find_{number}(const char *text, char wanted) {{
     text
 }
 
+/// C of a codec: a correlation that saturates, a filter, a search.
+fn generated_codec(lines: usize) -> String {
+    let mut text = String::from(
+        "#include <prototype.h>\n\nstatic Word32 clamped(Word32 v, Word32 most) { return v > most ? most : v; }\n\n",
+    );
+    let mut number = 0;
+    while text.lines().count() + 40 <= lines {
+        text.push_str(&format!(
+            r"static const Word16 table_{number}[8] = {{ 1, 2, 3, 5, 7, 11, 13, {number} }};
+
+Word32 correlate_{number}(const Word16 *restrict x, const Word16 *restrict y, int n) {{
+  Word32 sum = 0;
+  for (int i = 0; i < n; i++) {{
+    sum = L_mac(sum, x[i], y[i]);
+  }}
+  Word32 limit = sum > 100 ? {number} : sum;
+  return L_shl(limit, 2);
+}}
+
+void filter_{number}(Word16 *out, const Word16 *in, int n, int shift) {{
+  for (int row = 0; row < n; row++) {{
+    Word32 gathered = 0;
+    for (int tap = 0; tap < 8; tap++) {{
+      gathered = L_mac(gathered, in[row + tap], table_{number}[tap]);
+    }}
+    out[row] = round(clamped(gathered >> shift, 32767));
+  }}
+}}
+
+int search_{number}(const Word16 *book, const Word16 *v, int count, int order) {{
+  int best = 0;
+  int least = 2147483647;
+  for (int k = 0; k < count; k++) {{
+    int sum = 0;
+    for (int i = 0; i < order; i++) {{
+      int d = book[i] - v[i];
+      sum += d * d;
+    }}
+    if (sum < least) {{
+      least = sum;
+      best = k;
+    }}
+    book += order;
+  }}
+  return best;
+}}
+
+"
+        ));
+        number += 1;
+    }
+    text
+}
+
+/// The same with execution sets: the item's code for the SC140, its loops and spills.
+fn sets_of_c(binary: &PathBuf, lines: usize, limit: f64) {
+    let text = generated_codec(lines);
+    let lines_of = || text.lines().enumerate().skip(text.lines().count() / 2);
+    let found = lines_of().find(|(_, line)| line.contains("limit = sum > 100"));
+    let (line, column) = found.map_or((0, 0), |(line, text)| {
+        (line as u32, text.find("100").unwrap_or(0) as u32)
+    });
+    let edit = |client: &mut Client, uri: &str, round: usize| {
+        let number = ["200", "100"][round % 2];
+        let range = (line, column, line, column + 3);
+        client.change(uri, round as i32 + 2, Some(range), number);
+    };
+    edits_of_c(binary, "sc140", &text, &edit, limit);
+}
+
 /// Time and processor time from an edit in one function to its diagnostics, loops scheduled; its own loop is one of them.
 fn loops_of_c(binary: &PathBuf, lines: usize, limit: f64) {
     let text = generated_c(lines);
     let line = edited_line(&text);
+    let edit = |client: &mut Client, uri: &str, round: usize| edit(client, uri, line, round);
+    edits_of_c(binary, "itanium2", &text, &edit, limit);
+}
+
+fn edits_of_c(
+    binary: &PathBuf,
+    processor: &str,
+    text: &str,
+    edit: &dyn Fn(&mut Client, &str, usize),
+    limit: f64,
+) {
+    let lines = text.lines().count();
     let mut client = Client::spawn(binary, &["serve", "--stdio"]);
     client.initialize_with(
         json!({ "general": { "positionEncodings": ["utf-8", "utf-16"] } }),
-        json!({ "server": { "debounceMs": 0 }, "processor": "itanium2" }),
+        json!({ "server": { "debounceMs": 0 }, "processor": processor }),
     );
     let uri = "file:///latency/a.c";
     let begin = Instant::now();
-    client.open(uri, "c", &text);
+    client.open(uri, "c", text);
     let first = client.wait_for("textDocument/publishDiagnostics", |params| {
         params["version"] == 1
     });
     let count = first["diagnostics"].as_array().map_or(0, Vec::len);
     println!(
-        "  first diagnostics of {lines} lines of C: {:.0} ms, {count} of them",
+        "  first diagnostics of {lines} lines of C on {processor}: {:.0} ms, {count} of them",
         begin.elapsed().as_secs_f64() * 1e3
     );
     let before = client.processor_time();
     let times = (0..ROUNDS).map(|round| {
         std::thread::sleep(Duration::from_millis(5));
         let begin = Instant::now();
-        edit(&mut client, uri, line, round);
+        edit(&mut client, uri, round);
         client.wait_for("textDocument/publishDiagnostics", |params| {
             params["version"] == round as i64 + 2
         });
@@ -282,7 +367,7 @@ fn loops_of_c(binary: &PathBuf, lines: usize, limit: f64) {
     });
     let times = times.collect();
     report(
-        &format!("edit to diagnostics with loops, {lines} lines of C"),
+        &format!("edit to diagnostics with loops, {lines} lines, {processor}"),
         times,
         limit,
     );

@@ -53,7 +53,7 @@ fn statement(random: &mut Random, out: &mut String, depth: u32) {
     let (a, b) = (node(random), node(random));
     let from = place(random);
     let (k, number) = (random.below(3), random.below(100));
-    let _ = match random.below(if depth == 0 { 13 } else { 15 }) {
+    let _ = match random.below(if depth == 0 { 15 } else { 17 }) {
         0 => writeln!(out, "p = {a}->next;"),
         1 => writeln!(out, "{a}->next = {b};"),
         2 => writeln!(out, "{a}->to = {from};"),
@@ -65,6 +65,14 @@ fn statement(random: &mut Random, out: &mut String, depth: u32) {
         8 => writeln!(out, "c = *{a}; c.own ^= r; t[{k}] = c;"),
         9 => writeln!(out, "u.to = {from}; r += *u.to;"),
         10 => writeln!(out, "z = &w[{k}]; *z = {from}; r += **z;"),
+        13 => writeln!(
+            out,
+            "u.to = {from}; r += (u.bits & 3) == 0; w[{k}] = (int *)(unsigned long)u.to;"
+        ),
+        14 => writeln!(
+            out,
+            "r += ((unsigned long)({from}) & 3) + (w[{k}] ? 2 : 0);"
+        ),
         11 => writeln!(
             out,
             "if (w[{k}] == {from} || {a} == {b}->next) r += {number};"
@@ -95,7 +103,7 @@ fn program(seed: u64) -> Kernel {
     let text = format!(
         "struct node {{ {} }};
 struct seat {{ short before; struct node *at; char behind; }};
-union either {{ int *to; short low; }};
+union either {{ int *to; unsigned bits; short low; }};
 static int first[2] = {{ 4, 5 }};
 static int *const table[2] = {{ first + 1, first }};
 int f(int *x, int *y, int n) {{
@@ -175,4 +183,52 @@ fn addresses_in_memory_are_those_of_the_data_model() {
     }
     // The sizes of the structures are part of the result.
     assert_eq!(differ, count);
+}
+
+/// Structures by value, whose words hold an address beside something else, and addresses made of negative numbers.
+#[test]
+fn addresses_share_words_of_structures() {
+    let itanium = machine::named("itanium2").expect("a table");
+    let itanium = itanium.epic().expect("explicit groups");
+    let texts = [
+        (
+            "struct m { int *p; int s; };
+static __attribute__((noinline)) int g(struct m a) { return *a.p + a.s; }
+int f(int *x, int n) { struct m a = { x + 1, n + 9 }; return g(a); }",
+            16,
+        ),
+        (
+            "struct m { int s; int *p; };
+static __attribute__((noinline)) struct m g(int *x, int n) { struct m a = { n - 1, x + 2 }; return a; }
+int f(int *x, int n) { struct m a = g(x, n); return *a.p * 10 + a.s; }",
+            61,
+        ),
+        (
+            "struct m { int *p; int s; };
+static __attribute__((noinline)) int g(struct m a) { return a.s * 10 + (a.p == 0); }
+int f(int *x, int n) { struct m a = { (int *)(long)-n, 9 }; return g(a) + (x == 0); }",
+            90,
+        ),
+        (
+            "static void *volatile v;
+int f(int *x, int n) { v = (void *)(long)-n; return (v == (void *)(long)-n) * 2 + (v == x); }",
+            2,
+        ),
+    ];
+    for (text, wanted) in texts {
+        let module = module_of(text, true);
+        let numbers = (4..8).collect();
+        let kernel = sc140::kernel_of(text, "f", true, &[("x", Scalar::Int, numbers)], 2);
+        let expected = sc140::interpreted(&kernel, &module);
+        assert_eq!(expected.returned[0][0] as i32, wanted, "{text}");
+        let options = target::ia64::emit::Options::default();
+        let emitted = target::ia64::emit::emit(&module, itanium, &options);
+        let code = emitted
+            .unwrap_or_else(|reasons| panic!("{reasons:?}\n{text}"))
+            .text;
+        let limits = simulate::ia64::Limits::default();
+        if let Err(why) = judge::agrees(&kernel, "f", &expected, &code, &limits) {
+            panic!("{why}\n{text}\n{code}");
+        }
+    }
 }

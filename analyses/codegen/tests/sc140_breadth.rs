@@ -238,21 +238,35 @@ fn halves_are_computed_on_their_own() {
                 let (outcome, _) = ran.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
                 outcome.data[0] as i32
             });
-            // The instruction takes its first operand from the one that it changes.
-            let wanted = match name {
-                "sub2" => {
-                    let [a, b] = arguments;
-                    let low = (a as i16).wrapping_sub(b as i16);
-                    let high = ((a >> 16) as i16).wrapping_sub((b >> 16) as i16);
-                    i32::from(high) << 16 | i32::from(low as u16)
-                }
-                _ => found[1],
+            let half = |a: i16, b: i16| match name {
+                "add2" => a.wrapping_add(b),
+                "sub2" => a.wrapping_sub(b),
+                _ => a.max(b),
             };
+            let [a, b] = arguments;
+            let high = half((a >> 16) as i16, (b >> 16) as i16);
+            let low = half(a as i16, b as i16);
+            let wanted = i32::from(high) << 16 | i32::from(low as u16);
             assert_eq!(
                 (found[0], found[1]),
                 (wanted, wanted),
                 "{name} {arguments:x?}"
             );
         }
+    }
+}
+
+/// What is not null is true, whatever its address.
+#[test]
+fn addresses_are_true_or_not() {
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let text = "int f(int *x, int n) { _Bool b = x; int *y = n ? x : 0; _Bool c = y; return b * 10 + c + 4; }\n";
+    let emitted = emit(&module_of(text, "f"), sets, &options(0)).expect("code");
+    for (n, wanted) in [(0, 14), (1, 15)] {
+        let given = [None, Some(Arg::Long(n))];
+        let ran = simulated(&emitted.text, "_f", &[vec![0; 8]], &given);
+        let (outcome, _) = ran.unwrap_or_else(|fault| panic!("{fault}\n{}", emitted.text));
+        assert_eq!(outcome.data[0], wanted, "{}", emitted.text);
     }
 }

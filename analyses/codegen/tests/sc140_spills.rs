@@ -1,5 +1,5 @@
 //! Spill code of the SC140 before and after it is reduced, of kernels as codecs have them and of public C: preprocessed files
-//! (`*.i`) of the directory `LOCKSTEP_PUBLIC_C`. Gains as the paper defines them: cycles without the pass less those with it,
+//! (`*.i`) of the directories `LOCKSTEP_PUBLIC_C`, separated by colons. Gains as the paper defines them: cycles without the pass less those with it,
 //! by those with it. Cycles are sets by estimated executions of blocks, loads and stores those in the text. Two baselines: values
 //! that find no colour spilled everywhere, as Chaitin does, and Lockstep's allocators before the pass. What is left is compared
 //! with the fewest loads and stores that an exhaustive search finds.
@@ -202,13 +202,15 @@ fn kernels_of_codecs_spill_less() {
 
 #[test]
 fn public_functions_spill_less() {
-    let Ok(folder) = std::env::var("LOCKSTEP_PUBLIC_C") else {
-        println!("LOCKSTEP_PUBLIC_C names no directory of preprocessed files");
+    let Ok(folders) = std::env::var("LOCKSTEP_PUBLIC_C") else {
+        println!("LOCKSTEP_PUBLIC_C names no directories of preprocessed files");
         return;
     };
     for fewer in [0, 8] {
         let mut sum = Sum::default();
-        let entries = std::fs::read_dir(&folder).expect("the directory");
+        let entries = folders
+            .split(':')
+            .flat_map(|folder| std::fs::read_dir(folder).expect(folder));
         let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
         paths.retain(|path| path.extension().is_some_and(|end| end == "i"));
         paths.sort();

@@ -113,6 +113,15 @@ fn fractions_are_numbers() {
     assert_eq!(as_fraction("-1.0"), [-0x8000, -0x8000_0000]);
     assert_eq!(as_fraction("1.0"), [0x7fff, 0x7fff_ffff]);
     assert_eq!(as_fraction("0.2"), [6554, 429_496_730]);
+    assert_eq!(as_fraction("1"), [0x7fff, 0x7fff_ffff]);
+    assert_eq!(as_fraction("0.5 * 0.5"), [0x2000, 0x2000_0000]);
+    // What the unit defines is its own.
+    let own = "static int WORD16(double x) { return (int)(x * 10); }
+int f(void) { const int q = WORD16(0.5); return q; }";
+    assert_ne!(returned(own), Some(0x4000));
+    let own = "static int min(int a, int b) { return a + b; }
+int f(void) { const int q = min(1, 2); return q; }";
+    assert_ne!(returned(own), Some(1));
     let text = "int f(int i) { static const Word16 t[3] = { WORD16(0.25), -5, WORD16(-0.5) }; return t[i]; }";
     let found = lowered(text, &["prototype.h"]);
     let mut initial = found

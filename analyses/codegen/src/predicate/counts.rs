@@ -14,7 +14,7 @@ use crate::mir::{Function, Target};
 use ir::dominators::semi_nca;
 use rustc_hash::FxHashMap;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Counts {
     /// The innermost loop of each block, by the block that it starts at.
     loops: Vec<Option<u32>>,

@@ -16,8 +16,9 @@ use syntax::c_family::{Dialect, parse_text};
 /// text with `long` that has 64 bits, as generators of programs count on.
 pub(crate) fn module_of(text: &str, name: &str) -> Module {
     let items = parse_text(text, Dialect::C);
+    let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     let options = LowerOptions {
-        long_32bit: !text.contains("long"),
+        long_32bit: !words.any(|word| word == "long"),
         ..LowerOptions::new(Language::C)
     };
     let all = lower_unit(&items, &options);

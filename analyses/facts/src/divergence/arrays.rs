@@ -170,7 +170,7 @@ fn divide(engine: &mut Engine<'_>) {
                 if matches!(ty, Type::Opaque | Type::Handle) {
                     whole.insert(array, None);
                 }
-                let to = from + i64::from(ty.bytes());
+                let to = from + i64::from(function.bytes_of(ty));
                 covered.entry(array).or_default().push((from, to));
                 begins.push(from);
                 from = to;

@@ -310,7 +310,7 @@ fn elsewhere(engine: &Engine<'_>, from: Block, store: Inst, to: Block, load: Ins
         return false;
     }
     let bytes = |values: &[Value]| -> i64 {
-        let sizes = values.iter().map(|&v| engine.ty(v).bytes());
+        let sizes = values.iter().map(|&v| engine.function.bytes(v));
         i64::from(sizes.sum::<u32>())
     };
     let distance = fb.plus(-1, fa, 64).and_then(|d| d.as_constant());

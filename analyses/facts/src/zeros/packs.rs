@@ -87,7 +87,7 @@ impl<'a> Pairs<'a> {
         for ((_, ty), mut loads) in groups {
             loads.sort_unstable();
             for two in loads.windows(2) {
-                if two[0].0.checked_add(i64::from(ty.bytes())) == Some(two[1].0) {
+                if two[0].0.checked_add(i64::from(function.bytes_of(ty))) == Some(two[1].0) {
                     self.add(two[0].1, two[1].1);
                 }
             }

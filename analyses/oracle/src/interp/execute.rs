@@ -90,6 +90,20 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             return Ok(Step::Next);
         }
         let step = match &data.op {
+            Op::Convert(_) => {
+                // Of addresses that have 32 bits in memory, which numbers have, too.
+                let (from, out) = (function.ty(data.args[0]), function.ty(data.results[0]));
+                let mut row = self.row(warp, data.args[0]);
+                for lane in lanes(mask) {
+                    let bits = &mut row[lane as usize];
+                    *bits = match from {
+                        Type::Ptr(_) => canonical(out, self.narrow.narrow(*bits)),
+                        from => self.narrow.wide(zero_extended(from, *bits) & 0xffff_ffff),
+                    };
+                }
+                self.put(warp, data, 0, mask, |lane| row[lane]);
+                Step::Next
+            }
             Op::Load(access) => self.load(group, warp, function, inst, *access, mask)?,
             Op::Store(access) => self.store(group, warp, function, inst, *access, mask)?,
             Op::Atomic(op, access) => {
@@ -288,6 +302,13 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 compute(values, width, to, mask, full, |v, l| {
                     memory::cast(from, into, v[a + l])
                 });
+            }
+            (Op::Convert(kind), Some((_, from)), ..)
+                if function.narrow_addresses
+                    && *kind != Convert::ToBool
+                    && matches!(from, Type::Ptr(_)) != matches!(out, Type::Ptr(_)) =>
+            {
+                return false;
             }
             (Op::Convert(kind), Some((a, from)), ..) => {
                 let kind = *kind;

@@ -114,10 +114,14 @@ pub(super) fn place(
         false => Reduced::Kept,
     };
     // What saves transfers may make sets wait.
-    let counts = Counts::of(&base.function);
     let mut chosen: Option<Packed> = None;
+    let reduces = reduce && given != Traffic::default();
+    let counts = match reduces {
+        true => Counts::of(&base.function),
+        false => Counts::default(),
+    };
     let reductions = REDUCTIONS.into_iter();
-    for reduction in reductions.filter(|_| reduce && given != Traffic::default()) {
+    for reduction in reductions.filter(|_| reduces) {
         let pieces = reduction == Reduction::AnyClass && !is_large(function);
         let mut found: Option<Packed> = None;
         let mut worse: Vec<(&Decided<'_, Sc140>, Reduction, Packed)> = Vec::new();
@@ -148,7 +152,7 @@ pub(super) fn place(
             Packed::shorter(&mut chosen, found);
             break;
         }
-        if reduction == Reduction::AnyClass {
+        if pieces {
             for (decided, reduction, made) in worse {
                 // Values that blocks move which become longer stay in memory.
                 let mut staying = BTreeSet::new();
@@ -252,7 +256,7 @@ impl Packed {
             *found = Some(other);
         }
     }
-    /// Returns true if it moves no more to memory and back than a base, and no run takes more cycles.
+    /// Returns true if it moves no more to memory and back than a base, and no run through whole blocks takes more cycles.
     fn is_no_worse_than(&self, base: &Packed, counts: &Counts) -> bool {
         let (less, all) = (&self.allocation.traffic, &base.allocation.traffic);
         less.is_no_more_than(all)
@@ -294,12 +298,14 @@ impl Packed {
     }
     /// The block that is longest beside a base's.
     fn lengthened(&self, base: &Packed) -> Lengthened {
-        let lengths = self.lengths.iter().zip(&base.lengths);
-        let each = lengths
+        let now = self.lengths.iter().zip(&self.jumps);
+        let before = base.lengths.iter().zip(&base.jumps);
+        let each = now
+            .zip(before)
             .zip(&base.function.blocks)
             .map(|((now, length), before)| Lengthened {
                 at: first_place(before),
-                cycles: now.saturating_sub(*length),
+                cycles: (now.0 + now.1).saturating_sub(length.0 + length.1),
             });
         each.max_by_key(|found| found.cycles).unwrap_or(Lengthened {
             at: ir::Loc::NONE,

@@ -201,9 +201,8 @@ impl Selected {
             made.join(sets, &limits);
             made
         };
-        let mut plain = finished(&self);
         if !options.pipeline {
-            return vec![plain];
+            return vec![finished(&self)];
         }
         let mut ways = Vec::new();
         // Without a value more in memory; and with some more around the loops.
@@ -242,17 +241,18 @@ impl Selected {
                 ways.push(finished(&eager));
             }
         }
-        for (plain, made) in plain.reports.iter_mut().zip(&made.reports) {
-            let interval = made.interval;
-            let registers = made
-                .is_pipelined()
-                .then_some(Unpipelined::Registers { interval });
-            plain.refused = registers.or(made.refused);
-        }
         if made.pipelined() > 0 {
             ways.push(finished(&made));
         }
         if ways.iter().all(|made| made.spills) {
+            let mut plain = finished(&self);
+            for (plain, made) in plain.reports.iter_mut().zip(&made.reports) {
+                let interval = made.interval;
+                let registers = made
+                    .is_pipelined()
+                    .then_some(Unpipelined::Registers { interval });
+                plain.refused = registers.or(made.refused);
+            }
             ways.push(plain);
         }
         ways

@@ -494,12 +494,18 @@ impl Context<'_> {
         {
             return self.constant_cast(only.clone(), &ty);
         }
+        let path: SmallVec<[SmolStr; 4]> =
+            name.segments.iter().map(|s| s.ident.name.clone()).collect();
+        // What the unit declares is its own.
+        let declared = self.is_c() && !self.functions_named(&path).is_empty();
         if let [only] = values.as_slice()
+            && !declared
             && let Some(fraction) = self.constant_fraction(&last.ident.name, only.as_float())
         {
             return Some(fraction);
         }
         match (last.ident.name.as_str(), values.as_slice()) {
+            _ if declared => {}
             ("min", [a, b]) => {
                 let less = self.constant_binary(BinaryOp::Less, a, b)?.truth();
                 return Some(if less { a.clone() } else { b.clone() });
@@ -510,8 +516,6 @@ impl Context<'_> {
             }
             _ => {}
         }
-        let path: SmallVec<[SmolStr; 4]> =
-            name.segments.iter().map(|s| s.ident.name.clone()).collect();
         let namespace = self.frame().namespace.clone();
         let explicit = match &last.template_arguments {
             Some(list) => self.template_arguments(list),

@@ -104,7 +104,16 @@ impl Context<'_> {
                 RValue::scalar(to.clone(), narrow)
             }
             (from, CType::Pointer { space, .. }) if from.is_integer() => {
-                let wide = self.convert_scalar(value.parts[0], &value.ty, &CType::int(64, false));
+                // An address that has 32 bits in memory has no others that are set.
+                let number = match self.structs.narrow {
+                    true => self.convert_scalar(value.parts[0], &value.ty, &CType::UINT),
+                    false => value.parts[0],
+                };
+                let from = match self.structs.narrow {
+                    true => &CType::UINT,
+                    false => &value.ty,
+                };
+                let wide = self.convert_scalar(number, from, &CType::int(64, false));
                 if self.builder.function.int_constant(wide) == Some(0) {
                     let null = self.builder.constant(Type::Ptr(*space), 0);
                     return RValue::scalar(to.clone(), null);

@@ -305,6 +305,14 @@ impl Context<'_> {
         {
             return self.construct(ty, arguments, false, span);
         }
+        if let ([only], true) = (arguments, candidates.is_empty())
+            && builtins::basic::fraction(&full, 0.0).is_some()
+            && let Some(number) = self.constant(only)
+            && let Some(fraction) = self.constant_fraction(&full, number.as_float())
+        {
+            self.here(span);
+            return Operand::Value(self.number(&fraction));
+        }
         // Builtins write through addresses, but for the exchange of two variables.
         let unknown = candidates.is_empty()
             && (!builtins::is_builtin(self.language, &full)
@@ -384,13 +392,6 @@ impl Context<'_> {
         list: &[Arg<'_>],
         span: Span,
     ) -> Option<RValue> {
-        if let (true, [argument]) = (candidates.is_empty(), list)
-            && let Operand::Value(value) = &argument.operand
-            && let Some(number) = value.first().and_then(|it| self.float_constant(it))
-            && let Some(fraction) = self.constant_fraction(name, number)
-        {
-            return Some(self.number(&fraction));
-        }
         let operation = self.basic_operation(name, candidates, list)?;
         let arguments = self.builtin_values(list, &|_| false);
         builtins::basic::call(self, operation, &arguments, span)

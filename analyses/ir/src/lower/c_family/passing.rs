@@ -416,6 +416,11 @@ impl Context<'_> {
         };
         match self.builder.function.ty(number) {
             Type::I64 => number,
+            Type::Ptr(_) if self.structs.narrow => {
+                let whole = self.builder.convert(Convert::Bitcast, number, Type::I64);
+                let low = self.builder.convert(Convert::Truncate, whole, Type::I32);
+                self.builder.convert(Convert::ZeroExtend, low, Type::I64)
+            }
             ty if ty.bytes() == 8 => self.builder.convert(Convert::Bitcast, number, Type::I64),
             _ => self.builder.convert(Convert::ZeroExtend, number, Type::I64),
         }
@@ -430,6 +435,11 @@ impl Context<'_> {
         if ty == Type::Bool {
             let byte = self.builder.convert(Convert::Truncate, word, Type::I8);
             return self.builder.convert(Convert::ToBool, byte, Type::Bool);
+        }
+        if matches!(ty, Type::Ptr(_)) && self.structs.narrow {
+            let low = self.builder.convert(Convert::Truncate, word, Type::I32);
+            let whole = self.builder.convert(Convert::ZeroExtend, low, Type::I64);
+            return self.builder.convert(Convert::Bitcast, whole, ty);
         }
         if ty.bytes() == 8 {
             return self.builder.convert(Convert::Bitcast, word, ty);

@@ -480,7 +480,7 @@ impl StructTable {
             CType::Reference { to, .. } => self.size_of(to)?,
             CType::Lambda(_) => 1,
             CType::Opaque(name) if name == LONG_DOUBLE => 16,
-            CType::Pointer { .. } => self.address_bytes(),
+            CType::Pointer { .. } | CType::Function(..) => self.address_bytes(),
             _ => 8,
         })
     }

@@ -733,6 +733,12 @@ impl Selection<'_> {
                 let home = self.home(result);
                 self.copy(home, whole);
             }
+            Convert::ToBool => {
+                let guard = self.compare_number(IntCondition::NotEqual, arg, 0);
+                let number = self.guard_number(guard);
+                let home = self.home(result);
+                self.copy(home, number);
+            }
             _ if pointer(to) => {
                 let value = self.address(arg);
                 let home = self.home(result);
@@ -742,12 +748,6 @@ impl Selection<'_> {
                 let value = self.read(arg);
                 let home = self.home(result);
                 self.put(Opcode::MoveL, home, &[value.into()]);
-            }
-            Convert::ToBool => {
-                let guard = self.compare_number(IntCondition::NotEqual, arg, 0);
-                let number = self.guard_number(guard);
-                let home = self.home(result);
-                self.copy(home, number);
             }
             Convert::SignExtend => {
                 let value = self.integer(arg);

@@ -58,7 +58,7 @@ impl Selection<'_> {
                     accessed_as: typed.then_some(ty),
                 },
             ));
-            offset += i64::from(bytes(ty));
+            offset += i64::from(self.source.bytes_of(ty));
         }
         out
     }
@@ -260,7 +260,7 @@ impl Selection<'_> {
     }
 }
 
-/// Bytes of a value in memory.
+/// Bytes that an access touches; of an address those that a register holds, in whatever room it has.
 pub(super) fn bytes(ty: Type) -> u32 {
     match ty {
         Type::Ptr(_) => 4,

@@ -254,9 +254,9 @@ pub fn fraction(name: &str, number: f64) -> Option<(Word, i64)> {
         "WORD32" => (Word::Word32, 31),
         _ => return None,
     };
-    let one = f64::from(1u32 << bits);
-    let held = (number * one).round().clamp(-one, one - 1.0);
-    Some((word, held as i64))
+    let whole = f64::from(1u32 << bits);
+    let held = (number * whole).round().clamp(-whole, whole - 1.0);
+    (!number.is_nan()).then_some((word, held as i64))
 }
 
 /// Returns the operations of a name.
