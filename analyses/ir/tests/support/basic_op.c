@@ -78,6 +78,10 @@ Word32 L_msu0(Word32 s, Word16 a, Word16 b) { return L_sub(s, a * b); }
 Word32 L_deposit_h(Word16 a) { return (Word32)((unsigned)a << 16); }
 Word32 L_deposit_l(Word16 a) { return a; }
 Word32 L_max(Word32 a, Word32 b) { return a > b ? a : b; }
+static Word32 halves(Word16 high, Word16 low) { return (Word32)((unsigned)high << 16 | (low & 0xffffu)); }
+Word32 add2(Word32 a, Word32 b) { return halves((Word16)((a >> 16) + (b >> 16)), (Word16)(a + (unsigned)b)); }
+Word32 sub2(Word32 a, Word32 b) { return halves((Word16)((a >> 16) - (b >> 16)), (Word16)(a - (unsigned)b)); }
+Word32 max2(Word32 a, Word32 b) { return halves(max((Word16)(a >> 16), (Word16)(b >> 16)), max((Word16)a, (Word16)b)); }
 Word32 L_min(Word32 a, Word32 b) { return a < b ? a : b; }
 Word32 L_maxm(Word32 a, Word32 b) { return size(a) < size(b) ? b : a; }
 Word32 L_and(Word32 a, Word32 b) { return a & b; }

@@ -8,7 +8,7 @@
 //! by colouring, spilled everywhere    /
 //! ```
 //!
-//! Large functions spill as the scan says.
+//! Large functions are scanned and coloured, and the shorter one is reduced.
 
 use super::code::{Allocation, Function, Name, Operand, Operation, Virtual};
 use super::frame::Frame;
@@ -82,7 +82,7 @@ pub(super) fn place(
     let one_by_one = orders
         .filter(|_| tries)
         .filter_map(|order| Decided::one_by_one(function, sets, &limits(false), order));
-    let coloured = tries
+    let coloured = spills
         .then(|| Decided::coloured(function, sets, &limits(false)))
         .flatten();
     let mut others = one_by_one.chain(coloured);
@@ -127,7 +127,8 @@ pub(super) fn place(
         let mut worse: Vec<(&Decided<'_, Sc140>, Reduction, Packed)> = Vec::new();
         for (decided, own) in &all {
             let most = found.as_ref().map_or(base.cycles, |found| found.cycles);
-            if own.least() > most {
+            let is_base = std::ptr::eq(own, base);
+            if own.least() > most || is_large(function) && !is_base {
                 continue;
             }
             let mut made = vec![(reduction, packed(decided, Some(reduction)))];
