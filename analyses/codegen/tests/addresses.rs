@@ -8,32 +8,16 @@ mod judge;
 #[path = "support/sc140.rs"]
 mod sc140;
 
-use ir::lower::c_family::{LowerOptions, lower_unit};
-use ir::{Language, Module};
 use lockstep_codegen::target::sc140::emit::{Options, emit};
 use lockstep_codegen::{machine, target};
 use oracle::random::Random;
 use oracle::random::c::{Kernel, Scalar};
+use sc140::module_by;
 use std::fmt::Write;
-use syntax::c_family::{Dialect, parse_text};
 
 fn setting(name: &str, default: u64) -> u64 {
     let given = std::env::var(name).ok();
     given.and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-fn module_of(text: &str, narrow: bool) -> Module {
-    let items = parse_text(text, Dialect::C);
-    let options = LowerOptions {
-        long_32bit: narrow,
-        ..LowerOptions::new(Language::C)
-    };
-    let all = lower_unit(&items, &options);
-    let mut all = all.into_iter().map(|(_, lowered)| lowered);
-    let found = all.find(|lowered| lowered.module.functions[0].name == "f");
-    let found = found.expect("the function");
-    assert!(found.problems.is_empty(), "{:?}\n{text}", found.problems);
-    found.module
 }
 
 /// Statements on `struct node t[4]`, pointers `p`, `q` to some of them, a table `w` of addresses, and the arrays `x` and `y`.
@@ -146,7 +130,7 @@ fn addresses_in_memory_are_those_of_the_data_model() {
         let kernel = program(seed);
         let mut results = Vec::new();
         for narrow in [true, false] {
-            let module = module_of(&kernel.text, narrow);
+            let module = module_by(&kernel.text, "f", narrow);
             let expected = sc140::interpreted(&kernel, &module);
             results.push(expected.returned[0][0]);
             if narrow {
@@ -216,7 +200,7 @@ int f(int *x, int n) { v = (void *)(long)-n; return (v == (void *)(long)-n) * 2 
         ),
     ];
     for (text, wanted) in texts {
-        let module = module_of(text, true);
+        let module = module_by(text, "f", true);
         let numbers = (4..8).collect();
         let kernel = sc140::kernel_of(text, "f", true, &[("x", Scalar::Int, numbers)], 2);
         let expected = sc140::interpreted(&kernel, &module);

@@ -206,6 +206,7 @@ fn public_functions_spill_less() {
         println!("LOCKSTEP_PUBLIC_C names no directories of preprocessed files");
         return;
     };
+    let mut worse = Vec::new();
     for fewer in [0, 8] {
         let mut sum = Sum::default();
         let entries = folders
@@ -221,12 +222,12 @@ fn public_functions_spill_less() {
             }
         }
         sum.print(&format!("{fewer} registers fewer"));
-        // Loads and stores may be more where another way of lowering is shorter.
-        assert_eq!(
-            (&sum.coloured.slower, &sum.plain.slower),
-            (&vec![], &vec![])
-        );
+        for baseline in [sum.coloured, sum.plain] {
+            worse.extend(baseline.slower.into_iter().chain(baseline.more));
+        }
     }
+    // Loads and stores are more where another way of lowering is shorter.
+    assert_eq!(worse, [""; 0]);
 }
 
 #[test]
@@ -238,7 +239,7 @@ fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
         &parse_text(KERNELS, Dialect::C),
         &LowerOptions::new(Language::C),
     ) {
-        for fewer in [0, 8, 10] {
+        for fewer in [0, 8, 10, 11] {
             let options = Options {
                 fewer,
                 explain_spills: true,
@@ -264,15 +265,15 @@ fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
                         }
                         Obstacle::LeftOut => assert!(fewer > 0),
                         Obstacle::Call(loc) => assert_ne!(*loc, ir::Loc::NONE),
-                        Obstacle::Open => missed += 1,
+                        // Where next to no registers are left others are missed, too.
+                        Obstacle::Open => missed += u32::from(fewer <= 8),
                         Obstacle::Kept => panic!("spills are reduced"),
                     }
                 }
             }
         }
     }
-    // A register that is free, and lengthens nothing, is one that the pass missed.
-    assert!(free >= 10 && missed * 5 <= free, "{free} {missed}");
+    assert!(free > 10 && missed <= 1, "{free} {missed}");
 }
 
 /// The reduction that is compared with the fewest.

@@ -545,18 +545,7 @@ impl Function {
     /// The bytes that a value of a type takes in memory.
     #[inline]
     pub const fn bytes_of(&self, ty: Type) -> u32 {
-        match ty {
-            Type::Ptr(_) => self.address_bytes(),
-            ty => ty.bytes(),
-        }
-    }
-    /// The bytes of an address in memory.
-    #[inline]
-    pub const fn address_bytes(&self) -> u32 {
-        match self.narrow_addresses {
-            true => 4,
-            false => 8,
-        }
+        ty.bytes_in_memory(self.narrow_addresses)
     }
     /// The `static` variable whose address a parameter is.
     pub fn static_of(&self, parameter: &ParameterInfo) -> Option<&StaticData> {

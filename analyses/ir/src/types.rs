@@ -37,13 +37,20 @@ pub enum Space {
 }
 
 impl Type {
-    /// Size in bytes; a `Bool` takes 1. In memory that of an address is the function's (`Function::bytes_of`).
+    /// Size in bytes; a `Bool` takes 1. In memory that of an address may be less (`bytes_in_memory`).
     pub const fn bytes(self) -> u32 {
         match self {
             Type::Bool | Type::I8 => 1,
             Type::I16 | Type::F16 | Type::BF16 => 2,
             Type::I32 | Type::F32 => 4,
             Type::I64 | Type::F64 | Type::Ptr(_) | Type::Handle | Type::Opaque => 8,
+        }
+    }
+    /// Size in bytes in memory, where addresses may be narrow: they have 32 bits there.
+    pub const fn bytes_in_memory(self, narrow_addresses: bool) -> u32 {
+        match self {
+            Type::Ptr(_) if narrow_addresses => 4,
+            other => other.bytes(),
         }
     }
     /// Width of the value in bits; 1 for `Bool`.

@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Counts {
     /// The innermost loop of each block, by the block that it starts at.
     loops: Vec<Option<u32>>,
+    /// Immediate dominators.
     above: Vec<Option<u32>>,
     /// Immediate post-dominators of the blocks of each loop, with one exit behind all blocks that end and all that go back to the
     /// start of it or of a loop around it.
@@ -63,21 +64,11 @@ impl Counts {
 
     /// Returns true if the first block is known to execute at least as often as the other one.
     pub(crate) fn covers(&self, first: usize, other: usize) -> bool {
-        let post_dominates = || {
-            let below = &self.below[&self.loops[other]];
-            let mut at = below[other];
-            while let Some(block) = at {
-                if block == first as u32 {
-                    return true;
-                }
-                at = below[block as usize];
-            }
-            false
-        };
-        let dominates = || dominates(&self.above, first as u32, other as u32);
+        let below = || &self.below[&self.loops[other]];
+        let all = |tree: &[Option<u32>]| dominates(tree, first as u32, other as u32);
         self.reducible
             && self.loops[first] == self.loops[other]
-            && (dominates() || post_dominates())
+            && (all(&self.above) || all(below()))
     }
 }
 

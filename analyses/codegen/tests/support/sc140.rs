@@ -15,10 +15,15 @@ use syntax::c_family::{Dialect, parse_text};
 /// The module of the function of this name in a text of C, by the data model of the processor's conventions; in a
 /// text with `long` that has 64 bits, as generators of programs count on.
 pub(crate) fn module_of(text: &str, name: &str) -> Module {
-    let items = parse_text(text, Dialect::C);
     let mut words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    module_by(text, name, !words.any(|word| word == "long"))
+}
+
+/// The module of the function of this name in a text of C, by a data model.
+pub(crate) fn module_by(text: &str, name: &str, long_32bit: bool) -> Module {
+    let items = parse_text(text, Dialect::C);
     let options = LowerOptions {
-        long_32bit: !words.any(|word| word == "long"),
+        long_32bit,
         ..LowerOptions::new(Language::C)
     };
     let all = lower_unit(&items, &options);

@@ -302,6 +302,8 @@ impl<'a> Context<'a> {
         options: &'a LowerOptions,
         demotions: Demotions,
     ) -> Self {
+        let mut builder = builder;
+        builder.function.narrow_addresses = options.narrow_addresses();
         Context {
             builder,
             env,
@@ -311,7 +313,7 @@ impl<'a> Context<'a> {
             structs: StructTable {
                 hlsl: options.language == Language::Hlsl,
                 c: options.language == Language::C,
-                narrow: options.narrow_addresses(),
+                narrow_addresses: options.narrow_addresses(),
                 ..StructTable::default()
             },
             frames: Vec::new(),

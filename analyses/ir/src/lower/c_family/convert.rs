@@ -105,14 +105,11 @@ impl Context<'_> {
             }
             (from, CType::Pointer { space, .. }) if from.is_integer() => {
                 // An address that has 32 bits in memory has no others that are set.
-                let number = match self.structs.narrow {
-                    true => self.convert_scalar(value.parts[0], &value.ty, &CType::UINT),
-                    false => value.parts[0],
-                };
-                let from = match self.structs.narrow {
-                    true => &CType::UINT,
-                    false => &value.ty,
-                };
+                let (mut number, mut from) = (value.parts[0], &value.ty);
+                if self.structs.narrow_addresses {
+                    number = self.convert_scalar(number, from, &CType::UINT);
+                    from = &CType::UINT;
+                }
                 let wide = self.convert_scalar(number, from, &CType::int(64, false));
                 if self.builder.function.int_constant(wide) == Some(0) {
                     let null = self.builder.constant(Type::Ptr(*space), 0);

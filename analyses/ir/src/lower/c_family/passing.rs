@@ -416,7 +416,7 @@ impl Context<'_> {
         };
         match self.builder.function.ty(number) {
             Type::I64 => number,
-            Type::Ptr(_) if self.structs.narrow => {
+            Type::Ptr(_) if self.structs.narrow_addresses => {
                 let whole = self.builder.convert(Convert::Bitcast, number, Type::I64);
                 let low = self.builder.convert(Convert::Truncate, whole, Type::I32);
                 self.builder.convert(Convert::ZeroExtend, low, Type::I64)
@@ -436,7 +436,7 @@ impl Context<'_> {
             let byte = self.builder.convert(Convert::Truncate, word, Type::I8);
             return self.builder.convert(Convert::ToBool, byte, Type::Bool);
         }
-        if matches!(ty, Type::Ptr(_)) && self.structs.narrow {
+        if matches!(ty, Type::Ptr(_)) && self.structs.narrow_addresses {
             let low = self.builder.convert(Convert::Truncate, word, Type::I32);
             let whole = self.builder.convert(Convert::ZeroExtend, low, Type::I64);
             return self.builder.convert(Convert::Bitcast, whole, ty);

@@ -295,8 +295,7 @@ fn attempts(
     loop {
         attempt += 1;
         demotions.all_generic = attempt + 2 > MAX_ATTEMPTS;
-        let mut builder = FunctionBuilder::new(callee.name.clone(), kind, options.language);
-        builder.function.narrow_addresses = options.narrow_addresses();
+        let builder = FunctionBuilder::new(callee.name.clone(), kind, options.language);
         let mut cx = Context::new(builder, env, bodies, options, demotions.clone());
         cx.outlined = registry.outlined.clone();
         cx.shared = std::mem::take(&mut registry.shared);

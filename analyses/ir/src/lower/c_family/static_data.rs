@@ -30,8 +30,7 @@ pub fn static_data(
     if options.language != Language::C || words.has(SpecifierSet::STATIC) {
         return None;
     }
-    let mut builder = FunctionBuilder::new(key.name.clone(), FunctionKind::Host, options.language);
-    builder.function.narrow_addresses = options.narrow_addresses();
+    let builder = FunctionBuilder::new(key.name.clone(), FunctionKind::Host, options.language);
     let mut cx = Context::new(builder, env, bodies, options, Demotions::default());
     cx.frames.push(Frame::outside(item.key.clone()));
     cx.push_scope();

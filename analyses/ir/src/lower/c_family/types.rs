@@ -425,8 +425,8 @@ pub struct StructTable {
     /// Bit-fields share units as System V lays them out, and values of structures with some are their bytes. In other
     /// languages each is a member of its own.
     pub c: bool,
-    /// Addresses have 32 bits in memory.
-    pub narrow: bool,
+    /// Addresses have 32 bits in memory: `Function::narrow_addresses`.
+    pub narrow_addresses: bool,
 }
 
 impl std::ops::Index<StructId> for StructTable {
@@ -447,19 +447,13 @@ impl StructTable {
     }
 
     /// The bytes of an address in memory.
-    pub const fn address_bytes(&self) -> u64 {
-        match self.narrow {
-            true => 4,
-            false => 8,
-        }
+    pub fn address_bytes(&self) -> u64 {
+        self.bytes_of(Type::Ptr(Space::Generic))
     }
 
     /// The bytes of a scalar in memory.
     pub(super) fn bytes_of(&self, ty: Type) -> u64 {
-        match ty {
-            Type::Ptr(_) => self.address_bytes(),
-            ty => ty.bytes().into(),
-        }
+        ty.bytes_in_memory(self.narrow_addresses).into()
     }
 
     /// Size in bytes; `None` when it is not a compile-time number.

@@ -1,5 +1,5 @@
-//! The tables of C11 on a 64-bit Unix: `long` and pointers have 64 bits, or 32 as on signal processors. Neither a compiler nor an architecture is predefined, so that
-//! sources take their portable paths; GNU's spellings are understood all the same.
+//! The tables of C11 on a 64-bit Unix: `long` and pointers have 64 bits, or 32 as on signal processors. Neither a compiler
+//! nor an architecture is predefined, so that sources take their portable paths; GNU's spellings are understood all the same.
 //!
 //! Words of C++ are names here. The declarations of the standard headers are known without them.
 
