@@ -539,7 +539,11 @@ try {
   );
   must((await problem.locator(".codicon-info").count()) > 0, "a finding that is an estimate stands among the problems as information");
   await shot("21-problems");
-  await page.keyboard.press("Control+J");
+  // A panel that stays would hide the lower half of every file that follows.
+  await retry(
+    () => page.keyboard.press("Control+J"),
+    () => page.locator(".markers-panel").first().waitFor({ state: "hidden", timeout: 4000 }),
+  );
 
   const counted = editor.locator(".codelens-decoration a").first();
   const report = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
@@ -628,6 +632,9 @@ try {
 } catch (error) {
   failed = 1;
   console.log(String(error));
+  // Where there is only this output, the lines that are on the screen tell what stood in the way.
+  const lines = await page.locator(".editor-instance .view-line, .markers-panel .monaco-list-row").allInnerTexts().catch(() => []);
+  console.log(lines.map((text) => `| ${text}`).join("\n"));
   await shot("failed");
   process.exitCode = 1;
 }

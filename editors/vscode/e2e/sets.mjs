@@ -44,6 +44,7 @@ export async function sets({ page, workspace, open, reopen, line, editor, box, r
   fs.mkdirSync(path.join(workspace, ".vscode"), { recursive: true });
   fs.writeFileSync(path.join(workspace, ".vscode/settings.json"), '{ "lockstep.processor": "sc140" }\n');
   fs.writeFileSync(path.join(workspace, "taps.c"), TAPS);
+  await page.emulateMedia({ colorScheme: "dark" });
   await open("taps.c");
   const lens = (words) => editor.locator(".codelens-decoration").filter({ hasText: words }).first();
   await lens(/II\s1\s\(bound\s1,\saddress\sunits\)/).waitFor({ timeout: 40000 });
