@@ -77,10 +77,10 @@ impl Variables {
         self.names.get(&variable)
     }
 
-    /// Variables that hold what is computed at a place.
+    /// Variables that hold what is computed at a place; none without a place.
     pub fn defined_at(&self, loc: Loc) -> impl Iterator<Item = Variable> + '_ {
         let own = self.defined.iter().filter(move |known| known.0 == loc);
-        own.map(|known| known.1)
+        own.filter(move |_| loc != Loc::NONE).map(|known| known.1)
     }
 
     /// Variables whose values the operations at a place read.

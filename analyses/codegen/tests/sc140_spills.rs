@@ -239,7 +239,7 @@ fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
         &parse_text(KERNELS, Dialect::C),
         &LowerOptions::new(Language::C),
     ) {
-        for fewer in [0, 8, 10, 11] {
+        for fewer in [0, 8, 9, 10, 11, 12] {
             let options = Options {
                 fewer,
                 explain_spills: true,

@@ -250,6 +250,9 @@ pub fn title(row: &Row, processor: &str) -> String {
                 parts.push(format!("{factor:.1}x over unpipelined"));
             }
         }
+        false if report.counted && report.is_at_bound() => {
+            parts.push("at its bound".to_owned());
+        }
         false if report.counted => parts.push("not pipelined".to_owned()),
         false => parts.push("jumps back".to_owned()),
     }
@@ -322,11 +325,22 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
 
 /// Variables of a link of a recurrence that are named: a constant may stand for many.
 const NAMED: usize = 3;
+/// Links of a recurrence that are shown: what follows says no more about where it leads through.
+const LINKS: usize = 12;
+
+/// The links of a recurrence in order, as many as are shown.
+fn chain(mut links: Vec<String>) -> String {
+    if let Some(more) = links.len().checked_sub(LINKS).filter(|&more| more > 1) {
+        links.truncate(LINKS);
+        links.push(format!("{more} more"));
+    }
+    links.join(" → ")
+}
 
 /// The operations that a recurrence leads through, with what they compute and their lines.
 pub fn recurrence_links(row: &Row, bounds: &LoopBounds, line: &dyn Fn(Span) -> u32) -> String {
-    let links = bounds.critical.iter().zip(&row.critical);
-    let links = links.map(|(link, place)| {
+    let lines: Vec<Option<u32>> = row.critical.iter().map(|it| it.map(line)).collect();
+    let links = bounds.critical.iter().enumerate().map(|(at, link)| {
         let mut names: Vec<&str> = link.variables.iter().map(SmolStr::as_str).collect();
         names.dedup();
         let shown = names.iter().take(NAMED).map(|name| format!("`{name}`"));
@@ -336,10 +350,13 @@ pub fn recurrence_links(row: &Row, bounds: &LoopBounds, line: &dyn Fn(Span) -> u
             true => String::new(),
             false => format!(" {}", shown.join(", ")),
         };
-        let at = place.map(|span| format!(" (line {})", line(span)));
+        // The line stands behind the last link of it.
+        let own = lines.get(at).copied().flatten();
+        let last = own.filter(|_| at + 1 == LINKS || lines.get(at + 1).copied().flatten() != own);
+        let at = last.map(|line| format!(" (line {line})"));
         format!("{}{of}{}", link.mnemonic, at.unwrap_or_default())
     });
-    links.collect::<Vec<String>>().join(" → ")
+    chain(links.collect())
 }
 
 fn recurrence(
@@ -362,7 +379,7 @@ fn recurrence(
         .collect();
     let message = format!(
         "an iteration waits here for the one before: {} takes {} cycles, the units ask for {}",
-        names.join(" → "),
+        chain(names),
         bounds.rec_mii,
         bounds.res_mii().max(1)
     );

@@ -73,17 +73,14 @@ pub trait Arithmetic: Target {
     fn shift_right(to: Virtual, from: Virtual, by: u32) -> Operation<Self>;
     /// `to = from & number`
     fn and_number(to: Virtual, from: Virtual, number: i64) -> Operation<Self>;
-    /// `to = one & other`, `one | other`; `to` is neither of them.
-    fn and(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation<Self>>;
+    /// `to = one | other`; `to` is neither of them.
     fn or(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation<Self>>;
-    /// `to = one - other`
-    fn subtract(to: Virtual, left: Virtual, right: Virtual) -> Operation<Self>;
     /// The comparison of a register with a number, and the value that the guard has where the register is less.
     fn is_less(guard: Virtual, from: Virtual, number: i64) -> (Operation<Self>, bool);
     /// The guard holds where the register, which is 1 or 0, is not 0.
     fn is_set(guard: Virtual, from: Virtual) -> Operation<Self>;
-    /// `to = 1` where the guard holds, else 0.
-    fn as_number(to: Virtual, guard: Virtual) -> Vec<Operation<Self>>;
+    /// `to = 1` where the guard has this value, else 0.
+    fn as_number(to: Virtual, guard: Virtual, holds: bool) -> Vec<Operation<Self>>;
     /// A jump that is taken where the guard has this value, or always.
     fn jump(block: u32, guard: Option<(Virtual, bool)>) -> Operation<Self>;
     /// The operation under this guard alone, executing where it holds or where it does not.

@@ -2,17 +2,17 @@
 //! sometimes under the flag.
 //!
 //! ```text
-//! b1: f = x < 0; if f jump b3        f = x < 0; c = f as number
-//! b2: y = y + x                      n = 1 - c; f = n is set; (f) y = y + x
+//! b1: f = x < 0; if f jump b3        f = x < 0
+//! b2: y = y + x                      (not f) y = y + x
 //! b3: ...; loop                      ...; loop
 //! ```
 //!
-//! The condition of a piece of the loop is a number, 1 where it executes and 0 where not: of a branch's side
-//! the number of its flag, and the piece's own; of a join the disjunction of the sides that lead to it. In
-//! front of operations under it, the flag is made from the number again, behind each compare anew, so that
-//! few values of the flag live beside each other. A compare whose flag is read in its own piece alone
-//! executes always; one whose flag others read leaves the old value where its piece does not execute. One
-//! pass over the pieces in the order of control.
+//! The condition of a piece of the loop is a side of a flag, where one branch decides over it, else a number, 1 where it
+//! executes and 0 where not: of a branch that executes under a condition a copy of that condition's number, which the
+//! flag clears; of a join the disjunction of the sides that lead to it. In front of operations under it, the flag is made
+//! from the number again. A compare whose flag is read in its own piece alone executes always; one whose flag others read
+//! leaves the old value where its piece does not execute. One pass over the pieces in the order of control. Flags that
+//! live across others are left to `number`.
 //!
 //! Not converted: loops with exits before their end, with calls, and whose blocks do not follow each other.
 //!
@@ -26,18 +26,28 @@ use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use std::collections::BTreeSet;
 
-/// The number that is 1 where a piece executes; `None`: it always does.
-type Condition = Option<Virtual>;
+/// The condition under which a piece executes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Condition {
+    Always,
+    /// The flag has this value. Nothing else writes it.
+    Flag(Virtual, bool),
+    /// The number is 1, not 0.
+    Number(Virtual),
+}
 
 struct Converter<'f, T: Counted> {
     function: &'f mut Function<T>,
     out: Vec<Operation<T>>,
     /// The flag that holds the condition now.
     flag: Option<Virtual>,
-    /// The number of reads of each register.
+    /// The number of reads of each register, and of writes.
     reads: FxHashMap<Virtual, u32>,
+    writes: FxHashMap<Virtual, u32>,
+    /// The numbers of sides of flags.
+    numbers: FxHashMap<(Virtual, bool), Virtual>,
     /// The two sides of each branch, and the condition of its piece.
-    branches: Vec<([Virtual; 2], Condition)>,
+    branches: Vec<([Condition; 2], Condition)>,
 }
 
 /// Replaces the blocks of a loop, whose end the hardware counts, by one. Blocks keep their numbers: those that are converted
@@ -67,12 +77,15 @@ pub fn convert<T: Counted + Arithmetic>(
         return Err(Unconvertible::Endless);
     }
     admit(&pieces)?;
-    let reads = reads(function);
+    let reads = counts(function, &|operation| operation.reads().collect());
+    let writes = counts(function, &|operation| operation.writes().collect());
     let mut converter = Converter {
         function,
         out: Vec::new(),
         flag: None,
         reads,
+        writes,
+        numbers: FxHashMap::default(),
         branches: Vec::new(),
     };
     // By piece: the conditions of the sides that lead to it so far.
@@ -80,7 +93,7 @@ pub fn convert<T: Counted + Arithmetic>(
     for &number in &order {
         let piece = &pieces[number];
         let condition = match number {
-            0 => None,
+            0 => Condition::Always,
             _ => converter.joined(&leading[number]),
         };
         let sides = converter.piece(piece, condition);
@@ -123,7 +136,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
 
     /// The disjunction of sides, of which at most one is taken.
     fn joined(&mut self, sides: &[Condition]) -> Condition {
-        let mut left = sides.iter().copied().collect::<Option<Vec<Virtual>>>()?;
+        let mut left = sides.to_vec();
         // Both sides of a branch are the condition of its piece.
         while let Some((own, condition)) = self
             .branches
@@ -131,34 +144,59 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
             .find(|(own, _)| own.iter().all(|it| left.contains(it)))
         {
             left.retain(|it| !own.contains(it));
-            left.push((*condition)?);
+            left.push(*condition);
         }
-        let mut left = left.into_iter();
-        let mut all = left.next()?;
-        for side in left {
+        if let [only] = left[..] {
+            return only;
+        }
+        let numbers: Option<Vec<Virtual>> =
+            left.into_iter().map(|side| self.number_of(side)).collect();
+        let mut numbers = numbers.unwrap_or_default().into_iter();
+        let Some(mut all) = numbers.next() else {
+            return Condition::Always;
+        };
+        for side in numbers {
             let both = self.general();
             self.out.extend(T::or(both, all, side));
             all = both;
         }
-        Some(all)
+        Condition::Number(all)
     }
 
-    /// 1 where a number, which is 1 or 0, is 0.
-    fn complement(&mut self, number: Virtual) -> Virtual {
-        let [next, out] = [self.general(), self.general()];
-        self.out.push(T::add_number(next, number, 1));
-        self.out.push(T::and_number(out, next, 1));
-        out
-    }
-
-    /// The number of a flag, or of its complement.
-    fn number(&mut self, flag: Virtual, positive: bool) -> Virtual {
-        let number = self.general();
-        self.out.extend(T::as_number(number, flag));
-        match positive {
-            true => number,
-            false => self.complement(number),
+    /// 1 where a condition holds, else 0; `None`: it always does.
+    fn number_of(&mut self, condition: Condition) -> Option<Virtual> {
+        let (flag, holds) = match condition {
+            Condition::Always => return None,
+            Condition::Number(number) => return Some(number),
+            Condition::Flag(flag, holds) => (flag, holds),
+        };
+        if let Some(&known) = self.numbers.get(&(flag, holds)) {
+            return Some(known);
         }
+        let number = self.general();
+        let made = T::as_number(number, flag, holds);
+        // Behind what writes the flag, which others may have replaced since.
+        let writer = |operation: &Operation<T>| operation.writes().any(|write| write == flag);
+        let at = self.out.iter().rposition(writer).map_or(0, |at| at + 1);
+        self.out.splice(at..at, made);
+        self.numbers.insert((flag, holds), number);
+        Some(number)
+    }
+
+    /// The number of a flag that has just been written.
+    fn number(&mut self, flag: Virtual, holds: bool) -> Virtual {
+        let number = self.general();
+        self.out.extend(T::as_number(number, flag, holds));
+        number
+    }
+
+    /// A number where the flag has this value, else 0.
+    fn kept(&mut self, number: Virtual, (flag, holds): (Virtual, bool)) -> Virtual {
+        let out = self.general();
+        self.out.push(T::assign(T::GENERAL, out, number));
+        let cleared = T::and_number(out, out, 0);
+        self.out.push(T::under(cleared, flag, !holds));
+        out
     }
 
     /// The flag of a number that is made anew.
@@ -170,7 +208,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
 
     /// A compare of a piece that executes under a condition: where it does not, the flag keeps its value.
     fn compare(&mut self, mut operation: Operation<T>, flag: Virtual, condition: Virtual) {
-        let old = self.number(flag, true);
+        let result = self.number(flag, true);
         let made = self.function.register(T::GUARD);
         for target in &mut operation.targets {
             if *target == Operand::register(flag) {
@@ -179,16 +217,14 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         }
         self.out.push(operation);
         let new = self.number(made, true);
-        let other = self.complement(condition);
-        let [yes, no, either] = [self.general(), self.general(), self.general()];
-        self.out.extend(T::and(yes, new, condition));
-        self.out.extend(T::and(no, old, other));
-        self.out.extend(T::or(either, yes, no));
-        self.out.push(T::is_set(flag, either));
+        let executes = self.test(condition);
+        let moved = T::assign(T::GENERAL, result, new);
+        self.out.push(T::under(moved, executes, true));
+        self.out.push(T::is_set(flag, result));
     }
 
     /// An operation of a piece that executes under a condition.
-    fn guarded(&mut self, mut operation: Operation<T>, condition: Virtual) {
+    fn guarded(&mut self, mut operation: Operation<T>, condition: Condition) {
         // An operation that reads a flag always executes, and its result is moved under the condition.
         let flags = operation
             .reads()
@@ -210,22 +246,29 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
                 operation = T::under(operation, guard, positive);
             }
         }
-        let flag = match (operation.predicate, self.flag) {
-            (Some(own), _) => {
-                let own = self.number(own, operation.executes_where_held());
-                let both = self.general();
-                self.out.extend(T::and(both, own, condition));
+        let (flag, holds) = match (operation.predicate, condition, self.flag) {
+            (Some(own), ..) => {
+                let own = (own, operation.executes_where_held());
+                let both = match self.number_of(condition) {
+                    Some(number) => self.kept(number, own),
+                    None => self.number(own.0, own.1),
+                };
                 self.flag = None;
-                self.test(both)
+                (self.test(both), true)
             }
-            (None, Some(flag)) => flag,
-            (None, None) => {
-                let flag = self.test(condition);
+            (None, Condition::Flag(flag, holds), _) => (flag, holds),
+            (None, Condition::Number(_), Some(flag)) => (flag, true),
+            (None, Condition::Number(number), None) => {
+                let flag = self.test(number);
                 self.flag = Some(flag);
-                flag
+                (flag, true)
+            }
+            (None, Condition::Always, _) => {
+                self.out.push(operation);
+                return;
             }
         };
-        self.out.push(T::under(operation, flag, true));
+        self.out.push(T::under(operation, flag, holds));
     }
 
     /// The operations of a piece, and the conditions of its two sides: of the branch that is taken, and of the other one.
@@ -236,10 +279,10 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         self.flag = None;
         let inside = &operations[piece.from..piece.to];
         for (at, operation) in inside.iter().enumerate() {
-            let Some(condition) = condition else {
+            if condition == Condition::Always {
                 self.out.push(operation.clone());
                 continue;
-            };
+            }
             if !T::is_compare(operation) {
                 self.guarded(operation.clone(), condition);
                 continue;
@@ -249,10 +292,12 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
                 let behind = inside[at + 1..].iter().flat_map(Operation::reads);
                 let branch = piece.taken.map(|(flag, _)| flag);
                 let local = behind.chain(branch).filter(|&it| it == flag).count();
-                match self.reads.get(&flag) == Some(&(local as u32)) {
+                let local = self.reads.get(&flag) == Some(&(local as u32));
+                let number = (!local).then(|| self.number_of(condition)).flatten();
+                match number {
                     // Nothing else sees what it leaves where it should not execute.
-                    true => self.out.push(operation.clone()),
-                    false => self.compare(operation.clone(), flag, condition),
+                    None => self.out.push(operation.clone()),
+                    Some(number) => self.compare(operation.clone(), flag, number),
                 }
             }
         }
@@ -262,27 +307,26 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         let positive = operations
             .get(piece.to)
             .is_none_or(Operation::executes_where_held);
-        let number = self.number(flag, positive);
-        let [yes, no] = match condition {
-            Some(condition) => {
-                let [yes, no] = [self.general(), self.general()];
-                self.out.extend(T::and(yes, number, condition));
-                self.out.push(T::subtract(no, condition, yes));
-                [yes, no]
-            }
-            None => [number, self.complement(number)],
-        };
-        self.branches.push(([yes, no], condition));
-        [Some(yes), Some(no)]
+        let alone = self.writes.get(&flag) == Some(&1);
+        let sides = [positive, !positive].map(|holds| match self.number_of(condition) {
+            None if alone => Condition::Flag(flag, holds),
+            None => Condition::Number(self.number(flag, holds)),
+            Some(number) => Condition::Number(self.kept(number, (flag, holds))),
+        });
+        self.branches.push((sides, condition));
+        sides
     }
 }
 
-/// Returns how often each register is read.
-fn reads<T: Counted>(function: &Function<T>) -> FxHashMap<Virtual, u32> {
+/// Returns how often each register occurs.
+fn counts<T: Counted>(
+    function: &Function<T>,
+    of: &dyn Fn(&Operation<T>) -> Vec<Virtual>,
+) -> FxHashMap<Virtual, u32> {
     let mut out: FxHashMap<Virtual, u32> = FxHashMap::default();
     for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-        for read in operation.reads() {
-            *out.entry(read).or_default() += 1;
+        for register in of(operation) {
+            *out.entry(register).or_default() += 1;
         }
     }
     out
@@ -320,26 +364,42 @@ pub fn number<T: Arithmetic>(function: &mut Function<T>) {
     for at in 0..function.blocks.len() {
         let operations = std::mem::take(&mut function.blocks[at].operations);
         let mut out = Vec::with_capacity(operations.len());
+        // The value that the flag has now, and its register.
+        let mut current: Option<(Virtual, Virtual)> = None;
         for mut operation in operations {
             let read: BTreeSet<Virtual> = operation.reads().collect();
             for (flag, &number) in read.iter().filter_map(|it| Some((*it, numbers.get(it)?))) {
-                let made = function.register(T::GUARD);
-                out.push(T::is_set(made, number));
+                let own = match current.filter(|(known, _)| *known == flag) {
+                    Some((_, own)) => own,
+                    None => {
+                        let made = function.register(T::GUARD);
+                        out.push(T::is_set(made, number));
+                        current = Some((flag, made));
+                        made
+                    }
+                };
                 if operation.predicate == Some(flag) {
-                    operation.predicate = Some(made);
+                    operation.predicate = Some(own);
                 }
                 for source in &mut operation.sources {
                     if *source == Operand::register(flag) {
-                        *source = Operand::register(made);
+                        *source = Operand::register(own);
                     }
                 }
             }
             let written: Vec<Virtual> = operation.writes().collect();
+            let calls = operation.branch() == Some(Branch::Call);
             out.push(operation);
             for flag in written {
-                if let Some(&number) = numbers.get(&flag) {
-                    out.extend(T::as_number(number, flag));
+                if T::is_guard(function.class(flag)) {
+                    current = Some((flag, flag));
                 }
+                if let Some(&number) = numbers.get(&flag) {
+                    out.extend(T::as_number(number, flag, true));
+                }
+            }
+            if calls {
+                current = None;
             }
         }
         function.blocks[at].operations = out;

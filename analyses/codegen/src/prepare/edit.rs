@@ -72,3 +72,17 @@ pub(crate) fn replace(
         }
     }
 }
+
+/// Takes away the instructions whose results nothing needs.
+pub(crate) fn unneeded(function: &mut Function) {
+    let found = crate::select::needed(function);
+    for block in function.layout.clone() {
+        let insts = std::mem::take(&mut function.blocks[block].insts);
+        let kept = insts.into_iter().filter(|&inst| {
+            let data = &function.insts[inst];
+            data.op.has_effect() || data.results.iter().any(|result| found.contains(result))
+        });
+        let kept: Vec<Inst> = kept.collect();
+        function.blocks[block].insts = kept;
+    }
+}

@@ -8,11 +8,12 @@
 //! Branches on constants become jumps (`branch`); blocks that only test their parameters are bypassed
 //! (`thread`); equal computations are done once (`numbering`), and so are loads (`memory`); loop-invariant
 //! operations are computed in front of the loop (`invariant`); addresses that grow by a constant become loop
-//! parameters (`address`). Where there is one flag, truth values become comparisons afterwards (`truth`). All
-//! operations that are moved or merged are total, so nothing can fail where it did not.
+//! parameters (`address`). Where there is one flag, truth values become comparisons afterwards (`truth`), and branches that only
+//! choose between values minimum, maximum and other choices (`choose`). All operations that are moved or merged are total, so nothing can fail where it did not.
 
 mod address;
 mod branch;
+mod choose;
 mod counter;
 pub(crate) mod edit;
 mod invariant;
@@ -45,6 +46,15 @@ pub(crate) fn prepare(function: &mut Function, wraps: bool) {
     merge(function, wraps);
     invariant::hoist(function);
     address::reduce(function, wraps);
+}
+
+/// Makes branches that only choose between values choices. What is executed always then is made ready as the rest was.
+pub(crate) fn choose(function: &mut Function, wraps: bool) {
+    if choose::choose(function) {
+        merge(function, wraps);
+        invariant::hoist(function);
+        address::reduce(function, wraps);
+    }
 }
 
 /// Does equal computations and loads once; `wraps` as for `prepare`.

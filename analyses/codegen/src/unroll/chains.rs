@@ -5,26 +5,13 @@
 //! ```
 
 use crate::prepare::edit;
-use ir::{BinaryOp, EntityVec, Function, Inst, Op, Value, Wrap};
+use ir::{BinaryOp, EntityVec, Function, Op, Value, Wrap};
 
 /// Takes operations away whose results nothing needs, and makes one of chains of constants that are added.
 pub(super) fn clean(function: &mut Function) {
-    unneeded(function);
+    edit::unneeded(function);
     if fold(function) {
-        unneeded(function);
-    }
-}
-
-fn unneeded(function: &mut Function) {
-    let found = crate::select::needed(function);
-    for block in function.layout.clone() {
-        let insts = std::mem::take(&mut function.blocks[block].insts);
-        let kept = insts.into_iter().filter(|&inst| {
-            let data = &function.insts[inst];
-            data.op.has_effect() || data.results.iter().any(|result| found.contains(result))
-        });
-        let kept: Vec<Inst> = kept.collect();
-        function.blocks[block].insts = kept;
+        edit::unneeded(function);
     }
 }
 

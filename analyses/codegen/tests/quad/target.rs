@@ -429,22 +429,12 @@ impl Arithmetic for Quad {
     fn and_number(to: Virtual, from: Virtual, number: i64) -> Operation {
         plain(Opcode::And, &[to.into()], &[from.into(), number.into()])
     }
-    fn and(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation> {
-        vec![plain(
-            Opcode::And,
-            &[to.into()],
-            &[left.into(), right.into()],
-        )]
-    }
     fn or(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation> {
         vec![plain(
             Opcode::Or,
             &[to.into()],
             &[left.into(), right.into()],
         )]
-    }
-    fn subtract(to: Virtual, left: Virtual, right: Virtual) -> Operation {
-        plain(Opcode::Sub, &[to.into()], &[left.into(), right.into()])
     }
     fn is_less(guard: Virtual, from: Virtual, number: i64) -> (Operation, bool) {
         let sources = [from.into(), number.into()];
@@ -453,8 +443,13 @@ impl Arithmetic for Quad {
     fn is_set(guard: Virtual, from: Virtual) -> Operation {
         plain(Opcode::Tst, &[guard.into()], &[from.into()])
     }
-    fn as_number(to: Virtual, guard: Virtual) -> Vec<Operation> {
-        vec![plain(Opcode::Sett, &[to.into()], &[guard.into()])]
+    fn as_number(to: Virtual, guard: Virtual, holds: bool) -> Vec<Operation> {
+        let mut out = vec![plain(Opcode::Sett, &[to.into()], &[guard.into()])];
+        if !holds {
+            out.push(Quad::add_number(to, to, 1));
+            out.push(Quad::and_number(to, to, 1));
+        }
+        out
     }
     fn jump(block: u32, guard: Option<(Virtual, bool)>) -> Operation {
         let jump = plain(Opcode::Jump, &[], &[Operand::Block(block)]);

@@ -13,6 +13,7 @@
 
 use super::code::{Function, Name, Operand, Operation, Virtual, operation};
 use super::select::setup;
+use crate::allocate;
 use crate::mir::liveness::Liveness;
 use crate::mir::{Arithmetic, Block, Counted as _, Rounds};
 use crate::predicate::flag;
@@ -149,6 +150,8 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     if region.blocks.len() > 1 {
         flag::number(&mut out);
         flag::convert(&mut out, &region).ok()?;
+        // Of the two sides of a branch one may be without operations.
+        allocate::dead(&mut out);
     }
     flag::number(&mut out);
     Some(out)

@@ -340,6 +340,7 @@ fn lowered(
     crate::prepare::widen(&mut source);
     crate::prepare::prepare(&mut source, false);
     crate::prepare::compare(&mut source);
+    crate::prepare::choose(&mut source, false);
     let named = (number, names);
     let (made, placed) = shortest(module, named, source, (sets, options), placer)?;
     let Selected {

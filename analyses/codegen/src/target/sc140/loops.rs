@@ -169,6 +169,13 @@ impl LoopReport {
         self.stages > 1
     }
 
+    /// Returns true if the interval is the least that the units and the recurrences of the loop permit.
+    #[must_use]
+    pub fn is_at_bound(&self) -> bool {
+        let bounds = self.bounds.as_ref();
+        bounds.is_some_and(|bounds| self.interval <= bounds.min_ii())
+    }
+
     /// The report of a loop whose iterations follow each other.
     fn plain(function: &Function, block: u32, refused: Option<Unpipelined>) -> LoopReport {
         let operations = &function.blocks[block as usize].operations;
@@ -205,14 +212,17 @@ pub(super) fn reported(
                 } else {
                     0
                 };
-                LoopReport {
+                let mut out = LoopReport {
                     loc: report.loc,
                     head: report.head,
                     iterations: report.iterations,
                     bounds: report.bounds,
                     reasons: report.reasons,
                     ..made
-                }
+                };
+                // Nothing holds back what is as short as it can be.
+                out.refused = out.refused.filter(|_| !out.is_at_bound());
+                out
             }
             false => {
                 let cycles = cycles_around(function, header, sets);

@@ -540,21 +540,11 @@ impl Arithmetic for Sc140 {
             _ => bits(to, from, i64::from(number.trailing_ones()), 0),
         }
     }
-    fn and(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation> {
-        vec![
-            Sc140::assign(File::Data, to, left),
-            operation(Opcode::And, vec![to.into()], vec![right.into()]),
-        ]
-    }
     fn or(to: Virtual, left: Virtual, right: Virtual) -> Vec<Operation> {
         vec![
             Sc140::assign(File::Data, to, left),
             operation(Opcode::Or, vec![to.into()], vec![right.into()]),
         ]
-    }
-    fn subtract(to: Virtual, left: Virtual, right: Virtual) -> Operation {
-        let sources = vec![right.into(), left.into()];
-        operation(Opcode::Sub, vec![to.into()], sources)
     }
     fn is_less(guard: Virtual, from: Virtual, number: i64) -> (Operation, bool) {
         let sources = vec![(number - 1).into(), from.into()];
@@ -566,11 +556,11 @@ impl Arithmetic for Sc140 {
     fn is_set(guard: Virtual, from: Virtual) -> Operation {
         operation(Opcode::Tstgt, vec![guard.into()], vec![from.into()])
     }
-    fn as_number(to: Virtual, guard: Virtual) -> Vec<Operation> {
+    fn as_number(to: Virtual, guard: Virtual, holds: bool) -> Vec<Operation> {
         let raise = operation(Opcode::Add, vec![to.into()], vec![1.into()]);
         vec![
             operation(Opcode::Clr, vec![to.into()], Vec::new()),
-            Sc140::under(raise, guard, true),
+            Sc140::under(raise, guard, holds),
         ]
     }
     fn jump(block: u32, guard: Option<(Virtual, bool)>) -> Operation {

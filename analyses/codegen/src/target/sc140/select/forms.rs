@@ -233,6 +233,10 @@ fn is_natural(function: &Function, data: &InstData, is_extended: &dyn Fn(Value) 
             by.is_some_and(|by| by > 0)
         }
         Op::Unary(UnaryOp::Not) => all(),
+        Op::Unary(UnaryOp::Neg | UnaryOp::IntAbs) => {
+            let wide = data.results.iter().all(|&to| function.ty(to) == Type::I32);
+            wide && short(function, data.args[0]).is_some()
+        }
         Op::Unary(UnaryOp::Normalize | UnaryOp::RoundHigh | UnaryOp::AbsSaturateSigned) => true,
         Op::Select => data.args[1..].iter().all(|&arg| is_extended(arg)),
         Op::Convert(Convert::SignExtend | Convert::SaturateSigned) => true,

@@ -7,7 +7,7 @@ use super::super::code::{Operand, Virtual, operation};
 use super::super::division;
 use super::{Selection, forms};
 use crate::select::{Guard, Select};
-use ir::{BinaryOp, Convert, IntCondition, Op, Type, UnaryOp, Value, ValueDef, Wrap};
+use ir::{BinaryOp, Convert, IntCondition, Op, Type, Value, ValueDef, Wrap};
 use isa::sc140::{Opcode, Reg};
 
 /// Places of a saturating shift that are sums of a number with itself.
@@ -55,7 +55,7 @@ impl Selection<'_> {
         }
     }
 
-    fn short(&self, value: Value) -> Option<Value> {
+    pub(super) fn short(&self, value: Value) -> Option<Value> {
         forms::short(self.source, value)
     }
     /// A number of 16 bits in the low half of a register.
@@ -66,79 +66,8 @@ impl Selection<'_> {
         }
     }
 
-    pub(super) fn unary(&mut self, op: UnaryOp, arg: Value, result: Value) {
-        let ty = self.ty(arg);
-        // Of offsets the low half counts.
-        if ty == Type::I64 && !matches!(op, UnaryOp::Not | UnaryOp::Neg) {
-            return self.no_form(&crate::select::name(&Op::Unary(op)), ty);
-        }
-        if ty == Type::Bool {
-            let from = self.integer(arg);
-            let to = self.home(result);
-            self.put(Opcode::Clr, to, &[]);
-            let flag = self.flag();
-            self.put(Opcode::Tstgt, flag, &[from.into()]);
-            let clear = Guard {
-                register: flag,
-                holds: false,
-            };
-            return self.put_under(clear, Opcode::Add, to, &[1.into()]);
-        }
-        let from = self.integer(arg);
-        match op {
-            UnaryOp::Not => {
-                let raw = self.target(result);
-                self.put(Opcode::Not, raw, &[from.into()]);
-                self.settle(result, raw);
-            }
-            UnaryOp::Neg => {
-                let raw = self.target(result);
-                let other = self.data();
-                self.put(Opcode::Not, other, &[from.into()]);
-                self.copy(raw, other);
-                self.put(Opcode::IaddncW, raw, &[1.into()]);
-                self.settle(result, raw);
-            }
-            UnaryOp::IntAbs => {
-                let raw = self.target(result);
-                let flag = self.flag();
-                self.put(Opcode::Tstge, flag, &[from.into()]);
-                self.copy(raw, from);
-                let negative = Guard {
-                    register: flag,
-                    holds: false,
-                };
-                self.put_under(negative, Opcode::Not, raw, &[raw.into()]);
-                self.put_under(negative, Opcode::IaddncW, raw, &[1.into()]);
-                self.settle(result, raw);
-            }
-            UnaryOp::AbsSaturateSigned => {
-                let raw = self.copied(from);
-                self.put(Opcode::Abs, raw, &[]);
-                self.clamped(raw, result);
-            }
-            UnaryOp::RoundHigh if ty == Type::I32 => {
-                let to = self.home(result);
-                self.put(Opcode::Rnd, to, &[from.into()]);
-            }
-            UnaryOp::Normalize => self.normalize(from, ty, result),
-            UnaryOp::CountLeadingZeros => self.leading_zeros(from, ty, result),
-            op => self.no_form(&crate::select::name(&Op::Unary(op)), ty),
-        }
-    }
-
-    /// The places by which a number can go left.
-    fn normalize(&mut self, from: Virtual, ty: Type, result: Value) {
-        let raw = self.room(from, ty);
-        let flag = self.flag();
-        self.put(Opcode::Tsteq, flag, &[from.into()]);
-        self.put_under(Guard::of(flag), Opcode::Clr, raw, &[]);
-        let to = self.home(result);
-        self.copy(to, raw);
-    }
-
     /// A number of up to 40 bits between the limits of the result's type.
-    fn clamped(&mut self, raw: Virtual, result: Value) {
+    pub(super) fn clamped(&mut self, raw: Virtual, result: Value) {
         let to = self.home(result);
         let ty = self.ty(result);
         if ty == Type::I32 {
@@ -609,7 +538,7 @@ impl Selection<'_> {
     }
 
     /// The copies of a number's sign; something of zero.
-    fn room(&mut self, from: Virtual, ty: Type) -> Virtual {
+    pub(super) fn room(&mut self, from: Virtual, ty: Type) -> Virtual {
         let places = self.data();
         self.put(Opcode::Clb, places, &[from.into()]);
         self.put(Opcode::Neg, places, &[]);

@@ -18,6 +18,7 @@ mod control;
 mod forms;
 mod integer;
 mod memory;
+mod unary;
 mod wide;
 
 pub(super) use call::CALL;
