@@ -202,7 +202,7 @@ fn choices_take_no_branch() {
         ("if (y[i] > t) { t = y[i]; at = i; }", 2),
         ("t = y[i] > t ? y[i] : t;", 2),
         ("if (x[i] < 0) t++;", 2),
-        ("if (x[i] < 0) z[i] = 0; else z[i] = x[i];", 3),
+        ("if (x[i] < 0) z[i] = 0; else z[i] = x[i];", 1),
         (
             "t += y[i] > 32767 ? 32767 : y[i] < -32768 ? -32768 : y[i];",
             3,

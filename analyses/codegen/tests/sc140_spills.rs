@@ -234,18 +234,28 @@ fn public_functions_spill_less() {
 fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
     let table = machine::named("sc140").expect("a table");
     let sets = table.sets().expect("execution sets");
-    let (mut free, mut missed) = (0, 0);
-    for (_, lowered) in lower_unit(
-        &parse_text(KERNELS, Dialect::C),
-        &LowerOptions::new(Language::C),
-    ) {
-        for fewer in [0, 8, 9, 10, 11, 12] {
+    // Kernels of codecs next to never spill what some register could hold: random ones do.
+    let (mut free, mut missed, mut missed_at_random) = (0, 0, 0);
+    let random = (0..40).map(|seed| fractions(seed).text);
+    let texts: Vec<String> = random.chain([KERNELS.to_owned()]).collect();
+    let lowered = texts.iter().flat_map(|text| {
+        let items = parse_text(text, Dialect::C);
+        let all = lower_unit(&items, &LowerOptions::new(Language::C));
+        all.into_iter()
+            .map(move |(_, lowered)| (text == KERNELS, lowered))
+    });
+    for (of_codecs, lowered) in lowered {
+        for fewer in [0, 8, 10, 11] {
             let options = Options {
                 fewer,
                 explain_spills: true,
                 ..Options::default()
             };
-            let made = emit(&lowered.module, sets, &options).expect("code");
+            // Next to no registers may be too few.
+            let Ok(made) = emit(&lowered.module, sets, &options) else {
+                assert!(fewer > 8);
+                continue;
+            };
             for value in made.functions.iter().flat_map(|function| &function.spills) {
                 let told: BTreeSet<String> = value
                     .obstacles
@@ -266,13 +276,15 @@ fn for_each_register_it_is_told_what_keeps_it_from_a_spilled_value() {
                         Obstacle::LeftOut => assert!(fewer > 0),
                         Obstacle::Call(loc) => assert_ne!(*loc, ir::Loc::NONE),
                         // Where next to no registers are left others are missed, too.
-                        Obstacle::Open => missed += u32::from(fewer <= 8),
+                        Obstacle::Open if of_codecs => missed += u32::from(fewer <= 8),
+                        Obstacle::Open => missed_at_random += 1,
                         Obstacle::Kept => panic!("spills are reduced"),
                     }
                 }
             }
         }
     }
+    println!("{free} are free in part, {missed} missed, in random kernels {missed_at_random}");
     assert!(free > 10 && missed <= 1, "{free} {missed}");
 }
 

@@ -350,13 +350,7 @@ impl<'a, T: Target> Checker<'a, T> {
             step.passes_on(state, &mut by_name)?;
             step.writes(state);
             step.leaves_frame(state);
-            let targets = operation
-                .sources
-                .iter()
-                .filter_map(|operand| match operand {
-                    Operand::Block(target) => Some(*target),
-                    _ => None,
-                });
+            let targets = operation.branches_to();
             out.extend(targets.map(|target| (target, self.leave(state))));
         }
         let goes_on = !old.last().is_some_and(Operation::leaves);

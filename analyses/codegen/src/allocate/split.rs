@@ -40,10 +40,7 @@ pub(crate) fn before_alone<T: Target>(function: &Function<T>) -> Vec<Option<u32>
     let mut edges = vec![0u32; count];
     for block in 0..count as u32 {
         let operations = &function.blocks[block as usize].operations;
-        let branches = |operation: &Operation<T>| {
-            let mut sources = operation.sources.iter();
-            sources.any(|source| matches!(source, Operand::Block(_)))
-        };
+        let branches = |operation: &Operation<T>| operation.branches_to().next().is_some();
         let last = operations.len().saturating_sub(1);
         let ends = !operations[..last].iter().any(branches);
         for next in function.successors(block) {

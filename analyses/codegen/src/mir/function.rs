@@ -357,6 +357,17 @@ impl<T: InstructionSet> Operation<T> {
     pub fn branch(&self) -> Option<Branch> {
         T::branch(self.mnemonic)
     }
+    /// The blocks to which it may branch. What only names a block, as the one that a loop begins with, leads nowhere.
+    pub fn branches_to(&self) -> impl Iterator<Item = u32> + '_ {
+        let sources = self.branch().map(|_| self.sources.iter());
+        sources
+            .into_iter()
+            .flatten()
+            .filter_map(|source| match source {
+                Operand::Block(target) => Some(*target),
+                _ => None,
+            })
+    }
     /// Returns true if it executes where its guard holds, and not where it does not.
     #[must_use]
     pub fn executes_where_held(&self) -> bool {
@@ -451,14 +462,8 @@ impl<T: Target> Function<T> {
     #[must_use]
     pub fn successors(&self, block: u32) -> Vec<u32> {
         let operations = &self.blocks[block as usize].operations;
-        let mut out: Vec<u32> = operations
-            .iter()
-            .flat_map(|operation| &operation.sources)
-            .filter_map(|operand| match operand {
-                Operand::Block(target) => Some(*target),
-                _ => None,
-            })
-            .collect();
+        let targets = operations.iter().flat_map(Operation::branches_to);
+        let mut out: Vec<u32> = targets.collect();
         let leaves = operations.last().is_some_and(Operation::leaves);
         if !leaves && (block as usize) + 1 < self.blocks.len() {
             out.push(block + 1);

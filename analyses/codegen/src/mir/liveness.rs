@@ -8,7 +8,7 @@
 //! `ir::liveness` solves it.
 
 use super::Target;
-use super::function::{Function, Operand, Operation, Virtual};
+use super::function::{Function, Operation, Virtual};
 use ir::EntitySet;
 use ir::liveness::{Code, Edges};
 use rustc_hash::FxHashMap;
@@ -51,12 +51,9 @@ impl<'a, T: Target> Walk<'a, T> {
     /// Moves in front of a branch: values that its targets read are live there. False for other operations.
     pub(crate) fn branch(&mut self, operation: &Operation<T>) -> bool {
         let mut branches = false;
-        for source in &operation.sources {
-            let Operand::Block(target) = source else {
-                continue;
-            };
+        for target in operation.branches_to() {
             branches = true;
-            let Some(there) = self.starts.get(*target as usize) else {
+            let Some(there) = self.starts.get(target as usize) else {
                 continue;
             };
             self.live.union_with(there);

@@ -273,7 +273,7 @@ fn known(function: &Function, condition: Value, sides: [Value; 2]) -> Option<(Op
     };
     let [a, b] = [own(compare.args[0]), own(compare.args[1])];
     let fits = |value: Value| function.ty(value) == ty || function.int_constant(value).is_some();
-    if !(fits(a) && fits(b)) || !matches!(ty, Type::I8 | Type::I16 | Type::I32) {
+    if !(fits(a) && fits(b) && matches!(ty, Type::I8 | Type::I16 | Type::I32)) {
         return None;
     }
     // A number stands on the right.

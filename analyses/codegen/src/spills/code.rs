@@ -493,10 +493,7 @@ impl<'f, T: Target> Code<'f, T> {
 
     /// The blocks to which an operation branches.
     pub(crate) fn targets(operation: &Operation<T>) -> impl Iterator<Item = usize> + '_ {
-        operation.sources.iter().filter_map(|source| match source {
-            Operand::Block(target) => Some(*target as usize + 1),
-            _ => None,
-        })
+        operation.branches_to().map(|target| target as usize + 1)
     }
 
     /// Ranges of steps that happen at once: those of a cycle where cycles are decided, else each alone.

@@ -166,10 +166,7 @@ impl<'a, T: Target> Walker<'a, T> {
                 self.step(terms, operation, here, &start, &mut state, &mut walk)?;
                 branched = operation.branch().is_some();
                 if branched {
-                    left.extend(operation.sources.iter().filter_map(|source| match source {
-                        Operand::Block(to) => Some(*to),
-                        _ => None,
-                    }));
+                    left.extend(operation.branches_to());
                 }
             }
             walk.exits.extend(left.into_iter().map(|to| Exit {

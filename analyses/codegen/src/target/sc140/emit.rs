@@ -420,7 +420,7 @@ impl Lowered {
                 let _ = writeln!(listing.text, "    LOOPEND{index}");
             }
             // What goes on into the next block waits for the last moves of this one.
-            if placed::ends_late(block, &self.allocation) {
+            if placed::ends_late(&self.function, (number as usize, block), &self.allocation) {
                 listing.text.push_str("    nop\n");
             }
         }

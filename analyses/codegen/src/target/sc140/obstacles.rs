@@ -372,7 +372,7 @@ impl Search<'_> {
                         weight: own.weight,
                         rounds: own.rounds,
                     };
-                    placed::length(finished.function, &made, self.allocation)
+                    placed::length(finished.function, (number, &made), self.allocation)
                 });
             let cycles = lengths[0].saturating_sub(lengths[1]);
             if cycles > longer.map_or(0, |known| known.cycles) {

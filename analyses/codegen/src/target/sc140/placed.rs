@@ -18,12 +18,12 @@ use super::{delay, loops};
 use crate::allocate::{self, Decided, Order, Reduction, Traffic};
 use crate::machine::sets::Sets;
 use crate::mir::Block;
-use crate::mir::Scheduled as _;
+use crate::mir::{Scheduled as _, Target as _};
 use crate::pack::pack;
 use crate::predicate::counts::Counts;
 use crate::refusal::Refusal;
 use isa::Branch;
-use isa::sc140::{Opcode, Sc140};
+use isa::sc140::{Opcode, Reg, Sc140, Unit};
 use std::collections::BTreeSet;
 
 /// The ways of reducing spills, the one that takes most away first.
@@ -237,8 +237,9 @@ impl Packed {
         Packed {
             jumps: filled.blocks.iter().map(jumps).collect(),
             cycles: cycles(&filled, &allocation),
-            lengths: blocks
-                .map(|block| length(&filled, block, &allocation))
+            lengths: (0..)
+                .zip(blocks)
+                .map(|numbered| length(&filled, numbered, &allocation))
                 .collect(),
             function,
             allocation,
@@ -323,10 +324,15 @@ pub(super) fn first_place(block: &Block<Sc140>) -> ir::Loc {
         .unwrap_or(ir::Loc::NONE)
 }
 
-/// The sets of a block with those that wait behind it.
-pub(super) fn length(function: &Function, block: &Block<Sc140>, allocation: &Allocation) -> u32 {
+/// The sets of a block, or of another one in its place, with those that wait behind it.
+pub(super) fn length(
+    function: &Function,
+    (number, block): (usize, &Block<Sc140>),
+    allocation: &Allocation,
+) -> u32 {
     let own = block.cycles.last().map_or(0, |last| last + 1);
-    own + waits_for_loop(function, block) + u32::from(ends_late(block, allocation))
+    let late = ends_late(function, (number, block), allocation);
+    own + waits_for_loop(function, block) + u32::from(late)
 }
 
 /// Sets that wait behind a block that enables a loop: it begins some sets behind what enables it.
@@ -357,9 +363,13 @@ pub(super) fn waits_for_loop(function: &Function, block: &Block<Sc140>) -> u32 {
     waits.max().unwrap_or(0)
 }
 
-/// Returns true if control falls out of a block whose last set writes what may not be read in the next one, which waits. Branches
-/// stand behind such sets, except for the way back of a loop that is pipelined.
-pub(super) fn ends_late(block: &Block<Sc140>, allocation: &Allocation) -> bool {
+/// Returns true if control falls out of a block, or of another one in its place, whose last set writes what may not be read in the
+/// next one, which waits. Branches stand behind such sets, except for the way back of a loop that is pipelined.
+pub(super) fn ends_late(
+    function: &Function,
+    (number, block): (usize, &Block<Sc140>),
+    allocation: &Allocation,
+) -> bool {
     // The last change of flow may have a slot behind it.
     let mut flows = block.operations.iter().filter_map(Operation::branch).rev();
     let falls = match flows.find(|flow| *flow != Branch::Call) {
@@ -367,8 +377,30 @@ pub(super) fn ends_late(block: &Block<Sc140>, allocation: &Allocation) -> bool {
         Some(_) => false,
     };
     let rows = block.operations.iter().zip(&block.cycles);
-    let mut last = rows.filter(|(_, at)| Some(*at) == block.cycles.last());
-    falls && last.any(|(operation, _)| is_late(operation, allocation))
+    let last = rows.filter(|(_, at)| Some(*at) == block.cycles.last());
+    let mut last = last.map(|(operation, _)| operation);
+    // The flag decides over data in the next set, over moves and addresses in the one behind it.
+    let behind = function.blocks.get(number + 1..).unwrap_or_default();
+    let next = behind.iter().find(|block| !block.operations.is_empty());
+    let decided = || {
+        let rows = next.map(|next| next.operations.iter().zip(&next.cycles));
+        let mut rows = rows.into_iter().flatten();
+        rows.any(|(operation, &cycle)| cycle == 0 && waits_for_flag(operation))
+    };
+    let writes_flag = |operation: &Operation| {
+        let written = crate::mir::dependence::writes(operation).into_iter();
+        let mut storage = written.flat_map(locate(allocation));
+        storage.any(|at| at == Sc140::index(Reg::TRUTH) as u32)
+    };
+    falls
+        && last
+            .any(|operation| is_late(operation, allocation) || writes_flag(operation) && decided())
+}
+
+/// Returns true for a move, or an operation on addresses, under the flag.
+fn waits_for_flag(operation: &Operation) -> bool {
+    let row = operation.mnemonic.row();
+    operation.predicate.is_some() && operation.branch().is_none() && row.unit != Unit::Data
 }
 
 pub(super) fn is_late(operation: &Operation, allocation: &Allocation) -> bool {
@@ -381,8 +413,10 @@ pub(super) fn is_late(operation: &Operation, allocation: &Allocation) -> bool {
 
 /// The sets that an execution takes, by the weights of blocks.
 pub(super) fn cycles(function: &Function, allocation: &Allocation) -> f64 {
-    let blocks = function.blocks.iter();
-    let sets = blocks.map(|block| f64::from(length(function, block, allocation)) * block.weight);
+    let blocks = function.blocks.iter().enumerate();
+    let sets = blocks.map(|(number, block)| {
+        f64::from(length(function, (number, block), allocation)) * block.weight
+    });
     sets.sum()
 }
 
