@@ -22,6 +22,11 @@ pub trait InstructionSet: Copy + Eq + Ord + Hash + Debug + Default + Send + Sync
     fn is_guard(class: Self::Class) -> bool;
     /// The way in which control leaves an instruction, if it does not only fall through.
     fn branch(mnemonic: Self::Mnemonic) -> Option<Branch>;
+    /// Returns true if a block that it names is where some later instruction goes on: it leads nowhere itself.
+    fn names_ahead(mnemonic: Self::Mnemonic) -> bool {
+        let _ = mnemonic;
+        false
+    }
     /// Returns true if an access with so many targets and sources adds its last source to the register of its address. Of a
     /// store the address is a target.
     fn steps(mnemonic: Self::Mnemonic, targets: usize, sources: usize) -> bool;

@@ -359,14 +359,12 @@ impl<T: InstructionSet> Operation<T> {
     }
     /// The blocks to which it may branch. What only names a block, as the one that a loop begins with, leads nowhere.
     pub fn branches_to(&self) -> impl Iterator<Item = u32> + '_ {
-        let sources = self.branch().map(|_| self.sources.iter());
-        sources
-            .into_iter()
-            .flatten()
-            .filter_map(|source| match source {
-                Operand::Block(target) => Some(*target),
-                _ => None,
-            })
+        let leads = !T::names_ahead(self.mnemonic);
+        let sources = self.sources.iter().filter(move |_| leads);
+        sources.filter_map(|source| match source {
+            Operand::Block(target) => Some(*target),
+            _ => None,
+        })
     }
     /// Returns true if it executes where its guard holds, and not where it does not.
     #[must_use]

@@ -8,8 +8,9 @@
 //! Branches on constants become jumps (`branch`); blocks that only test their parameters are bypassed
 //! (`thread`); equal computations are done once (`numbering`), and so are loads (`memory`); loop-invariant
 //! operations are computed in front of the loop (`invariant`); addresses that grow by a constant become loop
-//! parameters (`address`). Where there is one flag, truth values become comparisons afterwards (`truth`), and branches that only
-//! choose between values minimum, maximum and other choices (`choose`). All operations that are moved or merged are total, so nothing can fail where it did not.
+//! parameters (`address`). Where there is one flag, truth values become comparisons afterwards (`truth`), and
+//! branches that only choose between values minimum, maximum and other choices (`choose`). All operations that
+//! are moved or merged are total, so nothing can fail where it did not.
 
 mod address;
 mod branch;

@@ -21,6 +21,10 @@ impl InstructionSet for Sc140 {
     fn is_guard(class: File) -> bool {
         class == File::Truth
     }
+    /// What enables a loop names its first set.
+    fn names_ahead(mnemonic: Mnemonic) -> bool {
+        mnemonic.opcode == Opcode::Dosetup
+    }
     /// A loop's mark stands for its jump back.
     fn branch(mnemonic: Mnemonic) -> Option<Branch> {
         match mnemonic.flow()? {
