@@ -475,7 +475,8 @@ fn promises_are_written_where_they_are_about_the_loop_alone() {
     assert!(!outer.contains("Promise"), "{outer}");
     let inner = text(&lockstep(&["actions", &file, "--at", "3:10"]));
     assert!(
-        inner.contains("Promise what makes this loop faster: 0.5 cycles an iteration instead of 3"),
+        inner
+            .contains("Promise what makes this loop faster: 0.25 cycles an iteration instead of 3"),
         "{inner}"
     );
     let shadowed = "void f(short *x, const short *y, int n) {\n    { short *x0 = x; const short *x = y;\n    for (int i = 0; i < n; i++) x0[i] = (short)(x[i] + 1); }\n}\n";

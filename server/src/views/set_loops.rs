@@ -330,7 +330,8 @@ const LINKS: usize = 12;
 
 /// The links of a recurrence in order, as many as are shown.
 fn chain(mut links: Vec<String>) -> String {
-    if let Some(more) = links.len().checked_sub(LINKS).filter(|&more| more > 1) {
+    let more = links.len().saturating_sub(LINKS);
+    if more > 0 {
         links.truncate(LINKS);
         links.push(format!("{more} more"));
     }

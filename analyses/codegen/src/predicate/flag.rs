@@ -208,6 +208,7 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
 
     /// A compare of a piece that executes under a condition: where it does not, the flag keeps its value.
     fn compare(&mut self, mut operation: Operation<T>, flag: Virtual, condition: Virtual) {
+        debug_assert_eq!(operation.predicate, None, "a compare of its own");
         let result = self.number(flag, true);
         let made = self.function.register(T::GUARD);
         for target in &mut operation.targets {
@@ -344,12 +345,13 @@ pub fn number<T: Arithmetic>(function: &mut Function<T>) {
         let mut last = None;
         for operation in &block.operations {
             let is_flag = |register: &Virtual| T::is_guard(function.class(*register));
-            far.extend(
-                operation
-                    .reads()
-                    .filter(is_flag)
-                    .filter(|&read| last != Some(read)),
-            );
+            for read in operation.reads().filter(is_flag) {
+                if last != Some(read) {
+                    far.insert(read);
+                }
+                // A test stands in front of it then, which replaces what was there.
+                last = Some(read);
+            }
             last = operation.writes().find(is_flag).or(last);
             if operation.branch() == Some(Branch::Call) {
                 // A callee changes the flag.

@@ -62,12 +62,9 @@ fn chosen(function: &mut Function, flow: &ControlFlow, block: Block) -> bool {
     };
     let ways = [&then, &otherwise];
     let [yes, no] = ways.map(|edge| Side::along(function, flow, block, edge));
-    let [yes, no] = match (yes.to.block == no.to.block, yes, no) {
-        (true, yes, no) => [yes, no],
-        (_, yes, _) if yes.to.block == otherwise.block => [yes, Side::straight(&otherwise)],
-        (.., no) if no.to.block == then.block => [Side::straight(&then), no],
-        _ => return false,
-    };
+    if yes.to.block != no.to.block {
+        return false;
+    }
     // The place of the stores is computed once.
     let counts = |inst: &&Inst| !matches!(function.insts[**inst].op, Op::Const(_) | Op::PtrAdd);
     let computed = yes.insts.iter().chain(&no.insts).filter(counts).count();

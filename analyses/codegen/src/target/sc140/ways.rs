@@ -5,7 +5,7 @@
 //! four elements an access, two, one; as the function stands        each placed; the fewest cycles by the weights of blocks
 //! ```
 
-use super::code::{Function, Operation};
+use super::code::{Function, Name, Operation, Virtual};
 use super::emit::{LoopReport, Options, Placer, Unpipelined, Unplaced};
 use super::frame::{DISPLACEMENT, Frame};
 use super::loops::Pipelining;
@@ -14,13 +14,16 @@ use super::placed::{self, Placed, is_copy};
 use super::{bounds, counted, loops, select};
 use crate::allocate::{self, Decided, Order};
 use crate::machine::sets::Sets;
+use crate::mir::dependence::{reads, writes};
 use crate::mir::packer::Packer as _;
 use crate::mir::{Scheduled as _, straight};
 use crate::predicate::flag;
 use crate::refusal::{Refusal, Refused};
 use crate::unroll::{Machine, Unrolled, unroll};
 use ir::{Module, Type};
+use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 /// The accesses to several elements. Objects of the file and of the frame that hold a quad of numbers are aligned for it.
@@ -145,6 +148,45 @@ fn cleaned(function: &Function) -> Function {
     function
 }
 
+/// Returns for each operation of a loop of one block true if every iteration needs it. What an iteration leaves for the code
+/// behind the loop alone is computed once, behind it, where iterations overlap.
+fn repeated(operations: &[Operation]) -> Vec<bool> {
+    let virtuals = |names: &[Name]| -> Vec<Virtual> {
+        let registers = names.iter().filter_map(|name| match name {
+            Name::Virtual(register) => Some(*register),
+            Name::Fixed(_) => None,
+        });
+        registers.collect()
+    };
+    let read: Vec<Vec<Virtual>> = operations.iter().map(|it| virtuals(&reads(it))).collect();
+    let mut readers: FxHashMap<Virtual, u32> = FxHashMap::default();
+    for &register in read.iter().flatten() {
+        *readers.entry(register).or_default() += 1;
+    }
+    let mut needed = vec![true; operations.len()];
+    loop {
+        let before = needed.clone();
+        for (at, operation) in operations.iter().enumerate().rev() {
+            let written = writes(operation);
+            let own = virtuals(&written);
+            let computes = operation.branch().is_none() && !Sc140::stores(operation);
+            let idle = own
+                .iter()
+                .all(|it| readers.get(it).is_none_or(|count| *count == 0));
+            let alone = !own.is_empty() && own.len() == written.len();
+            if needed[at] && computes && alone && idle {
+                needed[at] = false;
+                for register in &read[at] {
+                    readers.entry(*register).and_modify(|count| *count -= 1);
+                }
+            }
+        }
+        if needed == before {
+            return needed;
+        }
+    }
+}
+
 /// The cycles that a function's operations ask for at least, by the weights of blocks. Copies and jumps may go, and what says
 /// where a loop begins may be part of what counts it.
 fn least(function: &Function, sets: &Sets) -> f64 {
@@ -155,9 +197,14 @@ fn least(function: &Function, sets: &Sets) -> f64 {
             let starts = operation.mnemonic.opcode == Opcode::Dosetup;
             !is_copy(operation) && !starts && operation.branch().is_none()
         };
-        let operations = (0..).zip(&block.operations);
+        let counted = |last: &Operation| last.branch() == Some(Branch::Counted);
+        let needed = match block.operations.last().is_some_and(counted) {
+            true => repeated(&block.operations),
+            false => vec![true; block.operations.len()],
+        };
+        let operations = (0..).zip(block.operations.iter().zip(needed));
         let mut operations = operations
-            .filter(|(_, operation)| stays(operation))
+            .filter(|(_, (operation, needed))| *needed && stays(operation))
             .map(|(at, _)| at);
         f64::from(packer.least_cycles(&mut operations)) * block.weight
     });
