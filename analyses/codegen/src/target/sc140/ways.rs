@@ -5,7 +5,7 @@
 //! four elements an access, two, one; as the function stands        each placed; the fewest cycles by the weights of blocks
 //! ```
 
-use super::code::{Function, Name, Operation, Virtual};
+use super::code::{Function, Name, Operation};
 use super::emit::{LoopReport, Options, Placer, Unpipelined, Unplaced};
 use super::frame::{DISPLACEMENT, Frame};
 use super::loops::Pipelining;
@@ -23,7 +23,7 @@ use crate::unroll::{Machine, Unrolled, unroll};
 use ir::{Module, Type};
 use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 /// The accesses to several elements. Objects of the file and of the frame that hold a quad of numbers are aligned for it.
@@ -151,40 +151,34 @@ fn cleaned(function: &Function) -> Function {
 /// Returns for each operation of a loop of one block true if every iteration needs it. What an iteration leaves for the code
 /// behind the loop alone is computed once, behind it, where iterations overlap.
 fn repeated(operations: &[Operation]) -> Vec<bool> {
-    let virtuals = |names: &[Name]| -> Vec<Virtual> {
-        let registers = names.iter().filter_map(|name| match name {
-            Name::Virtual(register) => Some(*register),
-            Name::Fixed(_) => None,
-        });
-        registers.collect()
-    };
-    let read: Vec<Vec<Virtual>> = operations.iter().map(|it| virtuals(&reads(it))).collect();
-    let mut readers: FxHashMap<Virtual, u32> = FxHashMap::default();
-    for &register in read.iter().flatten() {
-        *readers.entry(register).or_default() += 1;
-    }
-    let mut needed = vec![true; operations.len()];
-    loop {
-        let before = needed.clone();
-        for (at, operation) in operations.iter().enumerate().rev() {
-            let written = writes(operation);
-            let own = virtuals(&written);
-            let computes = operation.branch().is_none() && !Sc140::stores(operation);
-            let idle = own
-                .iter()
-                .all(|it| readers.get(it).is_none_or(|count| *count == 0));
-            let alone = !own.is_empty() && own.len() == written.len();
-            if needed[at] && computes && alone && idle {
-                needed[at] = false;
-                for register in &read[at] {
-                    readers.entry(*register).and_modify(|count| *count -= 1);
-                }
+    // What an iteration reads of the one before.
+    let mut carried: FxHashSet<Name> = FxHashSet::default();
+    for operation in operations.iter().rev() {
+        if operation.is_certain() {
+            for name in writes(operation) {
+                carried.remove(&name);
             }
         }
-        if needed == before {
-            return needed;
-        }
+        carried.extend(reads(operation));
     }
+    let mut live = carried;
+    let mut needed = vec![true; operations.len()];
+    for (at, operation) in operations.iter().enumerate().rev() {
+        let all = writes(operation);
+        let named = |name: &Name| matches!(name, Name::Fixed(_)) || live.contains(name);
+        let computes = operation.branch().is_none() && !Sc140::stores(operation);
+        needed[at] = !computes || all.is_empty() || all.iter().any(named);
+        if !needed[at] {
+            continue;
+        }
+        if operation.is_certain() {
+            for name in all {
+                live.remove(&name);
+            }
+        }
+        live.extend(reads(operation));
+    }
+    needed
 }
 
 /// The cycles that a function's operations ask for at least, by the weights of blocks. Copies and jumps may go, and what says
