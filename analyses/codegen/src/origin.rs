@@ -83,10 +83,10 @@ impl Variables {
         own.filter(move |_| loc != Loc::NONE).map(|known| known.1)
     }
 
-    /// Variables whose values the operations at a place read.
+    /// Variables whose values the operations at a place read; none without a place.
     pub fn read_at(&self, loc: Loc) -> impl Iterator<Item = Variable> + '_ {
         let own = self.read.iter().filter(move |known| known.0 == loc);
-        own.map(|known| known.1)
+        own.filter(move |_| loc != Loc::NONE).map(|known| known.1)
     }
 
     /// The variable whose value is written at all of `written` and read at all of `read`, as far as places tell: an

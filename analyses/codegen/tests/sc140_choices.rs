@@ -191,7 +191,7 @@ fn choices_compute_what_branches_do() {
 
 /// Short intervals: what is chosen costs a comparison and a move.
 #[test]
-fn choices_take_no_branch() {
+fn choices_cost_a_comparison_and_a_move() {
     let table = machine::named("sc140").expect("a table");
     let sets = table.sets().expect("execution sets");
     let head = "int f(const short *restrict x, const int *restrict y, short *restrict z, int n) {

@@ -308,7 +308,11 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         let positive = operations
             .get(piece.to)
             .is_none_or(Operation::executes_where_held);
-        let alone = self.writes.get(&flag) == Some(&1);
+        // A flag that has its value of this iteration, and keeps it.
+        let alone = self.writes.get(&flag) == Some(&1) && {
+            let mut written = self.out.iter().flat_map(Operation::writes);
+            written.any(|it| it == flag)
+        };
         let sides = [positive, !positive].map(|holds| match self.number_of(condition) {
             None if alone => Condition::Flag(flag, holds),
             None => Condition::Number(self.number(flag, holds)),

@@ -232,10 +232,7 @@ fn conditional<T: Predicated>(function: &Function<T>, block: u32) -> Option<(usi
 }
 
 fn target<T: Predicated>(operation: &Operation<T>) -> Option<u32> {
-    let mut blocks = operation.sources.iter().filter_map(|source| match source {
-        Operand::Block(to) => Some(*to),
-        _ => None,
-    });
+    let mut blocks = operation.branches_to();
     blocks.next().filter(|_| blocks.next().is_none())
 }
 

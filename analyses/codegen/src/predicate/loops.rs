@@ -3,7 +3,7 @@
 //! A *piece* is a stretch of a block with at most one branch, its last operation. A loop is the set of blocks
 //! that reach a branch back to a block that dominates it; innermost, if no other such block is in it.
 
-use crate::mir::{Function, Operand, Operation, Target, Virtual};
+use crate::mir::{Function, Operation, Target, Virtual};
 use ir::dominators::semi_nca;
 use isa::Branch;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -169,10 +169,7 @@ pub fn pieces<T: Target>(
                 continue;
             };
             let ends = counted && kind == Branch::Counted && each.predicate.is_none();
-            let mut blocks = each.sources.iter().filter_map(|source| match source {
-                Operand::Block(target) => Some(*target),
-                _ => None,
-            });
+            let mut blocks = each.branches_to();
             let target = match blocks.next() {
                 Some(target) if kind == Branch::Jump => target,
                 Some(target) if ends && target == region.header => target,

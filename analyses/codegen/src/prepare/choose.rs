@@ -65,8 +65,13 @@ fn chosen(function: &mut Function, flow: &ControlFlow, block: Block) -> bool {
     if yes.to.block != no.to.block {
         return false;
     }
-    // The place of the stores is computed once.
-    let counts = |inst: &&Inst| !matches!(function.insts[**inst].op, Op::Const(_) | Op::PtrAdd);
+    // The place of stores is computed once, instead of on each side.
+    let stores = yes.store.is_some();
+    let counts = |inst: &&Inst| match function.insts[**inst].op {
+        Op::Const(_) => false,
+        Op::PtrAdd => !stores,
+        _ => true,
+    };
     let computed = yes.insts.iter().chain(&no.insts).filter(counts).count();
     let pairs = yes.to.args.iter().copied().zip(no.to.args.iter().copied());
     let mut chosen: Vec<[Value; 2]> = pairs.map(|(yes, no)| [yes, no]).collect();
@@ -120,8 +125,8 @@ fn chosen(function: &mut Function, flow: &ControlFlow, block: Block) -> bool {
     let made = chosen.into_iter().map(|sides| match sides[0] == sides[1] {
         true => sides[0],
         false => {
-            let known = known(function, condition, sides).filter(|_| count == 1);
             let choice = (Op::Select, vec![condition, sides[0], sides[1]]);
+            let known = known(function, condition, sides).filter(|_| count == 1);
             let (op, args) = known.unwrap_or(choice);
             let ty = function.ty(sides[0]);
             let (inst, value) = edit::computed(function, op, &args, ty, loc);

@@ -152,16 +152,15 @@ fn cleaned(function: &Function) -> Function {
 /// behind the loop alone is computed once, behind it, where iterations overlap.
 fn repeated(operations: &[Operation]) -> Vec<bool> {
     // What an iteration reads of the one before.
-    let mut carried: FxHashSet<Name> = FxHashSet::default();
+    let mut live: FxHashSet<Name> = FxHashSet::default();
     for operation in operations.iter().rev() {
         if operation.is_certain() {
             for name in writes(operation) {
-                carried.remove(&name);
+                live.remove(&name);
             }
         }
-        carried.extend(reads(operation));
+        live.extend(reads(operation));
     }
-    let mut live = carried;
     let mut needed = vec![true; operations.len()];
     for (at, operation) in operations.iter().enumerate().rev() {
         let all = writes(operation);
@@ -185,22 +184,27 @@ fn repeated(operations: &[Operation]) -> Vec<bool> {
 /// where a loop begins may be part of what counts it.
 fn least(function: &Function, sets: &Sets) -> f64 {
     let function = cleaned(function);
-    let cycles = function.blocks.iter().map(|block| {
+    let cycles = function.blocks.iter().enumerate().map(|(number, block)| {
         let packer = Sc140::packer(sets, &block.operations);
         let stays = |operation: &Operation| {
             let starts = operation.mnemonic.opcode == Opcode::Dosetup;
             !is_copy(operation) && !starts && operation.branch().is_none()
         };
         let counted = |last: &Operation| last.branch() == Some(Branch::Counted);
-        let needed = match block.operations.last().is_some_and(counted) {
-            true => repeated(&block.operations),
-            false => vec![true; block.operations.len()],
+        // The last iteration need not do what only a next one would read. It is entered from the block in front of it.
+        let before = number.checked_sub(1).map(|at| function.blocks[at].weight);
+        let (needed, times) = match block.operations.last().is_some_and(counted) {
+            true => (
+                repeated(&block.operations),
+                (block.weight - before.unwrap_or(0.0)).max(0.0),
+            ),
+            false => (vec![true; block.operations.len()], block.weight),
         };
         let operations = (0..).zip(block.operations.iter().zip(needed));
         let mut operations = operations
             .filter(|(_, (operation, needed))| *needed && stays(operation))
             .map(|(at, _)| at);
-        f64::from(packer.least_cycles(&mut operations)) * block.weight
+        f64::from(packer.least_cycles(&mut operations)) * times
     });
     cycles.sum()
 }
