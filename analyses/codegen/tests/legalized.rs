@@ -108,6 +108,7 @@ fn judge(floats: bool) {
             Words {
                 high_first: false,
                 total: true,
+                accumulators: seed % 4 != 0,
                 lacks: |_, _| true,
             },
         );

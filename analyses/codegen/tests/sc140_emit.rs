@@ -208,6 +208,7 @@ fn narrowed(module: &mut Module) {
 fn calls_out(module: &Module) -> bool {
     let mut module = module.clone();
     let words = Words {
+        accumulators: true,
         high_first: false,
         total: true,
         lacks: |_, _| false,

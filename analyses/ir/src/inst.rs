@@ -377,6 +377,19 @@ pub enum IntCondition {
 }
 
 impl IntCondition {
+    #[must_use]
+    pub const fn is_equality(self) -> bool {
+        matches!(self, IntCondition::Equal | IntCondition::NotEqual)
+    }
+    /// Returns true of an order of numbers with a sign.
+    #[must_use]
+    pub const fn is_signed(self) -> bool {
+        use IntCondition::{GreaterEqualSigned, GreaterSigned, LessEqualSigned, LessSigned};
+        matches!(
+            self,
+            LessSigned | GreaterSigned | LessEqualSigned | GreaterEqualSigned
+        )
+    }
     /// Returns the condition of the operands in the other order: `b < a` of `a > b`.
     #[must_use]
     pub const fn mirrored(self) -> IntCondition {

@@ -33,6 +33,7 @@ pub fn canonical(ty: Type, bits: u64) -> u64 {
         Type::I8 => bits as i8 as i64 as u64,
         Type::I16 => bits as i16 as i64 as u64,
         Type::I32 => bits as i32 as i64 as u64,
+        Type::I40 => ((bits << 24) as i64 >> 24) as u64,
         Type::F16 | Type::BF16 => bits & 0xffff,
         Type::F32 => bits & 0xffff_ffff,
         Type::I64 | Type::F64 | Type::Ptr(_) | Type::Handle | Type::Opaque => bits,
@@ -47,6 +48,7 @@ pub fn zero_extended(ty: Type, value: u64) -> u64 {
         Type::I8 => value as u8 as u64,
         Type::I16 | Type::F16 | Type::BF16 => value as u16 as u64,
         Type::I32 | Type::F32 => value as u32 as u64,
+        Type::I40 => value & ((1 << 40) - 1),
         _ => value,
     }
 }

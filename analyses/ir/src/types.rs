@@ -8,6 +8,8 @@ pub enum Type {
     I8,
     I16,
     I32,
+    /// A number that an accumulator of a signal processor holds; it is in no memory.
+    I40,
     I64,
     F16,
     BF16,
@@ -43,7 +45,7 @@ impl Type {
             Type::Bool | Type::I8 => 1,
             Type::I16 | Type::F16 | Type::BF16 => 2,
             Type::I32 | Type::F32 => 4,
-            Type::I64 | Type::F64 | Type::Ptr(_) | Type::Handle | Type::Opaque => 8,
+            Type::I40 | Type::I64 | Type::F64 | Type::Ptr(_) | Type::Handle | Type::Opaque => 8,
         }
     }
     /// Size in bytes in memory, where addresses may be narrow: they have 32 bits there.
@@ -57,21 +59,22 @@ impl Type {
     pub const fn bits(self) -> u32 {
         match self {
             Type::Bool => 1,
+            Type::I40 => 40,
             other => other.bytes() * 8,
         }
     }
     pub const fn is_int(self) -> bool {
-        matches!(self, Type::I8 | Type::I16 | Type::I32 | Type::I64)
+        matches!(
+            self,
+            Type::I8 | Type::I16 | Type::I32 | Type::I40 | Type::I64
+        )
     }
     pub const fn is_float(self) -> bool {
         matches!(self, Type::F16 | Type::BF16 | Type::F32 | Type::F64)
     }
     /// Integers, booleans and pointers: arithmetic modulo 2^bits.
     pub const fn is_integral(self) -> bool {
-        matches!(
-            self,
-            Type::Bool | Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::Ptr(_)
-        )
+        self.is_int() || matches!(self, Type::Bool | Type::Ptr(_))
     }
     pub const fn int(bits: u32) -> Type {
         match bits {
@@ -79,6 +82,7 @@ impl Type {
             8 => Type::I8,
             16 => Type::I16,
             32 => Type::I32,
+            40 => Type::I40,
             _ => Type::I64,
         }
     }
@@ -91,6 +95,7 @@ impl std::fmt::Display for Type {
             Type::I8 => "i8",
             Type::I16 => "i16",
             Type::I32 => "i32",
+            Type::I40 => "i40",
             Type::I64 => "i64",
             Type::F16 => "f16",
             Type::BF16 => "bf16",

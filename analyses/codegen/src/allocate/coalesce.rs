@@ -174,12 +174,15 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         .chain(decided)
         .map(|output| output.0)
         .collect();
+    // What holds more than a slot stays apart from what may be in one.
+    let kept: FxHashSet<u32> = function.kept.iter().map(|it| it.0).collect();
     moves.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
     for &(_, _, to, from) in &moves {
         let (a, b) = (graph.root(to), graph.root(from));
         let apart = a == b
             || pinned.contains(&a)
             || pinned.contains(&b)
+            || kept.contains(&to.0) != kept.contains(&from.0)
             || (members.contains(&a) && (members.contains(&b) || arguments.contains(&b)))
             || (members.contains(&b) && arguments.contains(&a))
             || function.class(Virtual(a)) != function.class(Virtual(b))

@@ -8,10 +8,12 @@
 //!
 //! Calls of `memcpy` and its like become the library's, too. Routines that a function calls become functions of its module, and are treated alike. Numbers of 64 bits remain where
 //! values go into functions and come back, and as offsets of addresses: what computes only their low half is left as it is.
+//! Those of which accumulators hold all that counts are numbers of 40 bits.
 //! Floats that are computed from constants are constants first.
 //!
 //! Judged by execution: the reference interpreter gives the same before and after.
 
+mod accumulators;
 mod floats;
 mod memory;
 mod routines;
@@ -29,6 +31,8 @@ pub struct Words {
     pub high_first: bool,
     /// Gives shifts by the width or more, which the IR leaves open, the reference interpreter's values.
     pub total: bool,
+    /// Numbers of which 40 bits suffice are in one register each, where calls and the number of registers allow it.
+    pub accumulators: bool,
     /// Tells fractional operations and rotations for which there is no form, by the first operand's type.
     pub lacks: fn(&Op, Type) -> bool,
 }
@@ -41,6 +45,9 @@ pub fn legalize(module: &mut Module, words: Words) {
     while let Some(function) = module.functions.get_mut(at) {
         memory::lower(function, &mut routines);
         floats::lower(function, &mut routines);
+        if words.accumulators {
+            accumulators::lower(function);
+        }
         expand_some(function, &words.lacks);
         words::lower(function, &mut routines, words);
         module.functions.extend(routines.new_ones());

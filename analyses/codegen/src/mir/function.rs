@@ -439,6 +439,14 @@ impl<T: Target> Function<T> {
         self.registers.push(class);
         Virtual(self.registers.len() as u32 - 1)
     }
+    /// A new register for what another one holds.
+    pub fn register_like(&mut self, other: Virtual) -> Virtual {
+        let made = self.register(self.class(other));
+        if self.kept.contains(&other) {
+            self.kept.push(made);
+        }
+        made
+    }
     #[must_use]
     pub fn class(&self, register: Virtual) -> T::Class {
         self.registers[register.0 as usize]

@@ -163,6 +163,10 @@ pub trait Target: InstructionSet {
     fn takes_step(access: &Operation<Self>, by: i64) -> bool;
     /// The constant register that stands for a target that nothing reads, where the class has one.
     fn unread(class: Self::Class) -> Option<Self::Register>;
+    /// Returns true if a spill slot has room for all of the result, whatever the register may hold.
+    fn fits_slot(_operation: &Operation<Self>) -> bool {
+        false
+    }
     /// `to = from`, of registers of one class.
     fn copy(to: Self::Register, from: Self::Register) -> Operation<Self>;
 

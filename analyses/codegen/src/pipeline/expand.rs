@@ -523,7 +523,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         let mut names = FxHashMap::default();
         for (value, _) in &found {
             for number in 0..plan.names[value] {
-                let name = function.register(function.class(*value));
+                let name = function.register_like(*value);
                 names.insert((*value, number), name);
             }
         }

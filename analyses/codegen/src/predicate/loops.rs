@@ -111,7 +111,7 @@ pub(super) fn dominators_of(next: &[Vec<u32>], before: &[Vec<u32>]) -> Vec<Optio
 }
 
 /// Returns true if all ways to a block that is reached lead through the first.
-pub(super) fn dominates(above: &[Option<u32>], first: u32, block: u32) -> bool {
+pub(crate) fn dominates(above: &[Option<u32>], first: u32, block: u32) -> bool {
     let mut at = Some(block);
     while let Some(found) = at {
         let up = above[found as usize];

@@ -97,7 +97,10 @@ fn chosen(function: &mut Function, flow: &ControlFlow, block: Block) -> bool {
     let differing = chosen.iter().filter(|[yes, no]| yes != no);
     let fits = |&&[yes, no]: &&[Value; 2]| {
         let (ty, other) = (function.ty(yes), function.ty(no));
-        let narrow = matches!(ty, Type::I8 | Type::I16 | Type::I32 | Type::Ptr(_));
+        let narrow = matches!(
+            ty,
+            Type::I8 | Type::I16 | Type::I32 | Type::I40 | Type::Ptr(_)
+        );
         narrow && ty == other
     };
     let is_truth = function.ty(condition) == Type::Bool;
@@ -228,7 +231,7 @@ fn is_cheap(function: &Function, data: &InstData) -> bool {
         let ty = function.ty(value);
         matches!(
             ty,
-            Type::Bool | Type::I8 | Type::I16 | Type::I32 | Type::Ptr(_)
+            Type::Bool | Type::I8 | Type::I16 | Type::I32 | Type::I40 | Type::Ptr(_)
         )
     };
     let cheap = match data.op {

@@ -9,7 +9,8 @@
 //! (`thread`); equal computations are done once (`numbering`), and so are loads (`memory`); loop-invariant
 //! operations are computed in front of the loop (`invariant`); addresses that grow by a constant become loop
 //! parameters (`address`). Where there is one flag, truth values become comparisons afterwards (`truth`), and
-//! branches that only choose between values minimum, maximum and other choices (`choose`). All operations that
+//! branches that only choose between values minimum, maximum and other choices (`choose`); where a sum has no shift of its
+//! own, sums of shifted numbers are shifted behind their loop (`scale`). All operations that
 //! are moved or merged are total, so nothing can fail where it did not.
 
 mod address;
@@ -22,12 +23,14 @@ pub(crate) mod linear;
 mod memory;
 mod numbering;
 pub(crate) mod origin;
+mod scaled;
 mod thread;
 mod truth;
 
 pub(crate) use counter::widen;
 pub(crate) use invariant::hoist;
 pub(crate) use memory::accessed_as;
+pub(crate) use scaled::scale;
 pub(crate) use truth::compare;
 
 use ir::cfg::ControlFlow;

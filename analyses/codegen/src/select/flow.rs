@@ -327,8 +327,7 @@ pub(crate) trait Select<'m>: DerefMut<Target = Flow<'m, Self::Set>> {
                 None => {
                     // A circle: one of them steps aside.
                     let from = copies[0].from;
-                    let class = self.out.class(from);
-                    let aside = self.out.register(class);
+                    let aside = self.out.register_like(from);
                     self.copy_register(aside, from);
                     for copy in &mut copies {
                         if copy.from == from {

@@ -29,6 +29,7 @@
 //! of Variables in Programs* (POPL 1988), for values where ways meet.
 
 mod join;
+mod kept;
 mod spared;
 mod terms;
 #[cfg(test)]
@@ -38,6 +39,7 @@ mod walk;
 
 use crate::allocate::Allocation;
 use crate::mir::{Function, Target};
+use crate::predicate::loops::dominators;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use terms::{Terms, Value};
@@ -180,6 +182,8 @@ struct Check<'a, T: Target> {
     /// The states that arrive at each block, by edge.
     ways: Vec<BTreeMap<WayOf, Pair>>,
     choices: Choices,
+    /// The immediate dominators of blocks.
+    above: Vec<Option<u32>>,
 }
 
 impl<'a, T: Target> Check<'a, T> {
@@ -194,6 +198,7 @@ impl<'a, T: Target> Check<'a, T> {
             starts: Vec::new(),
             ways: Vec::new(),
             choices: Choices::default(),
+            above: dominators(before.0),
         }
     }
 
@@ -299,6 +304,15 @@ impl<'a, T: Target> Check<'a, T> {
         Ok((before, after))
     }
 
+    fn are_same(&self, value: Value, other: Value) -> bool {
+        let arriving = |block: u32| {
+            let ways = self.ways[block as usize].iter();
+            ways.map(|(&way, pair)| self.choices.arriving(&self.terms, block, way, pair))
+                .collect()
+        };
+        value == other || kept::are_same(&self.terms, &arriving, &self.above, (value, other))
+    }
+
     /// The effects of a block are the same in both functions.
     fn compare(&mut self, block: u32, size: usize) -> Result<Verdict, Unproved> {
         let (before, after) = self.walked(block, size)?;
@@ -318,14 +332,14 @@ impl<'a, T: Target> Check<'a, T> {
             let here = |reason| unproved(Side::After, other.operation, reason);
             let arguments = effect.arguments.iter().zip(&other.arguments);
             for (argument, (value, now)) in (0..).zip(arguments) {
-                if value != now {
+                if !self.are_same(*value, *now) {
                     let reason = UnprovedReason::Argument { argument };
                     return Ok(Verdict::Differ(here(reason), [*value, *now]));
                 }
             }
             for &index in &effect.named {
                 let [value, now] = [effect, other].map(|effect| effect.registers[index]);
-                if value != now {
+                if !self.are_same(value, now) {
                     let index = index as u32;
                     let reason = UnprovedReason::Passed { index };
                     return Ok(Verdict::Differ(here(reason), [value, now]));

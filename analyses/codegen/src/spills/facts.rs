@@ -245,8 +245,13 @@ fn taken_apart<T: Target>(code: &Code<'_, T>, operation: &Operation<T>) -> Optio
         operands.extend(operation.targets.first()?.name());
     }
     let class = |name: &Name<T>| T::class(code.register(*name));
+    let is_kept = |target: &Operand<T>| match target {
+        Operand::Register(Name::Virtual(register)) => code.function.kept.contains(register),
+        _ => false,
+    };
     let shape = Shape {
         mnemonic: operation.mnemonic,
+        wide: operation.targets.iter().any(is_kept),
         class: class(&operation.targets.first()?.name()?),
         classes: operands.iter().map(class).collect(),
         sources,

@@ -37,6 +37,8 @@ pub(super) enum Origin {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Shape<T: InstructionSet> {
     pub(super) mnemonic: T::Mnemonic,
+    /// Its result may be more than a slot holds, of another one what a slot holds counts.
+    pub(super) wide: bool,
     /// Of the target, and of each operand.
     pub(super) class: T::Class,
     pub(super) classes: SmallVec<[T::Class; 3]>,

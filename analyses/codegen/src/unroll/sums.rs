@@ -31,7 +31,10 @@ pub(super) fn split(function: &mut Function, straight: &Straight, times: u64, ex
 fn chain(function: &Function, straight: &Straight, at: usize, times: usize) -> Option<Vec<Inst>> {
     let body = straight.body[0];
     let param = function.blocks[straight.header].params[at];
-    if !matches!(function.ty(param), Type::I8 | Type::I16 | Type::I32) {
+    if !matches!(
+        function.ty(param),
+        Type::I8 | Type::I16 | Type::I32 | Type::I40
+    ) {
         return None;
     }
     let next = straight.given(function, body);

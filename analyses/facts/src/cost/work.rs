@@ -254,7 +254,7 @@ fn is_named(function: &Function, inst: &InstData) -> bool {
 
 /// 64-bit integers and addresses take two registers.
 const fn is_wide(ty: Type) -> bool {
-    matches!(ty, Type::I64 | Type::Ptr(_))
+    matches!(ty, Type::I40 | Type::I64 | Type::Ptr(_))
 }
 
 const fn arithmetic(ty: Type) -> Work {
@@ -262,7 +262,7 @@ const fn arithmetic(ty: Type) -> Work {
         Type::F64 => Work::Double,
         Type::F16 | Type::BF16 => Work::Half,
         Type::F32 => Work::Float,
-        Type::I64 | Type::Ptr(_) => Work::Integer64,
+        Type::I40 | Type::I64 | Type::Ptr(_) => Work::Integer64,
         _ => Work::Integer,
     }
 }

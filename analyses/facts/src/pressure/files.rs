@@ -121,7 +121,7 @@ impl ScalarValues {
             Type::Bool => self.lanes.div_ceil(MASK),
             _ if !uniform => 0,
             Type::Ptr(Space::Shared | Space::Local) => 1,
-            Type::I64 | Type::F64 | Type::Ptr(_) | Type::Opaque => 2,
+            Type::I40 | Type::I64 | Type::F64 | Type::Ptr(_) | Type::Opaque => 2,
             // A descriptor of a buffer has four words, which are loaded where it is read.
             Type::Handle => 4,
             _ => 1,

@@ -195,7 +195,7 @@ pub(super) fn width(function: &Function, value: Value) -> u32 {
         Type::Bool => 0,
         Type::Handle if function.language == Language::Hlsl => 0,
         Type::Ptr(Space::Shared | Space::Local | Space::Constant) => 1,
-        Type::I64 | Type::F64 | Type::Ptr(_) | Type::Handle | Type::Opaque => 2,
+        Type::I40 | Type::I64 | Type::F64 | Type::Ptr(_) | Type::Handle | Type::Opaque => 2,
         _ => 1,
     }
 }

@@ -144,6 +144,7 @@ pub const fn significant(ty: Type) -> Option<u64> {
         Type::I8 => 0xff,
         Type::I16 => 0xffff,
         Type::I32 => 0xffff_ffff,
+        Type::I40 => 0xff_ffff_ffff,
         Type::I64 => u64::MAX,
         Type::F16 | Type::BF16 => 0x7fff,
         Type::F32 => 0x7fff_ffff,

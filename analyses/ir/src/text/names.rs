@@ -115,6 +115,7 @@ pub(super) fn type_of(name: &str) -> Option<Type> {
         "i8" => Type::I8,
         "i16" => Type::I16,
         "i32" => Type::I32,
+        "i40" => Type::I40,
         "i64" => Type::I64,
         "f16" => Type::F16,
         "bf16" => Type::BF16,

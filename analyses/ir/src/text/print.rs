@@ -535,7 +535,7 @@ fn literal(ty: Option<Type>, bits: u64) -> String {
     };
     match ty {
         Some(Type::Bool) if bits <= 1 => if bits == 1 { "true" } else { "false" }.into(),
-        Some(Type::I8 | Type::I16 | Type::I32 | Type::I64) => (bits as i64).to_string(),
+        Some(ty) if ty.is_int() => (bits as i64).to_string(),
         Some(Type::F32) => match u32::try_from(bits).map(f32::from_bits) {
             Ok(value) if value.is_finite() => format!("{value:?}"),
             _ => as_bits(),

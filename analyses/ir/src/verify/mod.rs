@@ -587,6 +587,7 @@ pub(crate) fn is_canonical(ty: Type, bits: u64) -> bool {
         Type::I8 => bits as i8 as i64 as u64 == bits,
         Type::I16 => bits as i16 as i64 as u64 == bits,
         Type::I32 => bits as i32 as i64 as u64 == bits,
+        Type::I40 => crate::numbers::canonical(ty, bits) == bits,
         Type::F16 | Type::BF16 => bits <= u64::from(u16::MAX),
         Type::F32 => bits <= u64::from(u32::MAX),
         Type::I64 | Type::F64 | Type::Ptr(_) | Type::Handle | Type::Opaque => true,

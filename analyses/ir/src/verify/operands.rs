@@ -124,11 +124,13 @@ pub(super) fn check(function: &Function, module: Option<&Module>, data: &InstDat
                 want(s.args.len() == 1, "one operand")?;
             }
             want(!s.results.is_empty(), "a result")?;
+            want(!s.results.contains(&Type::I40), "a type that memory has")?;
             s.address(access)
         }
         Op::Store(access) => {
             want(s.args.len() >= 2, "an address and values")?;
             want(s.results.is_empty(), "no results")?;
+            want(!s.args.contains(&Type::I40), "a type that memory has")?;
             want(
                 access.speculation.is_none(),
                 "a load where it is speculative",

@@ -95,6 +95,13 @@ impl Splitter<'_, '_> {
                 let (then, otherwise) = (self.pair(args[1]), self.pair(args[2]));
                 Some(self.choose(args[0], then, otherwise))
             }
+            Op::Convert(Convert::SignExtend) if self.writer.ty(args[0]) == Type::I40 => {
+                let half = self.word(32);
+                let above = self.op(BinaryOp::ShrSigned, args[0], half);
+                let [low, high] = [args[0], above]
+                    .map(|from| self.writer.convert(Convert::Truncate, from, Type::I32));
+                Some(Pair { low, high })
+            }
             Op::Convert(Convert::SignExtend) => {
                 let low = self.writer.convert(Convert::SignExtend, args[0], Type::I32);
                 let high = self.sign(low);
@@ -469,6 +476,15 @@ impl Splitter<'_, '_> {
         let low = self.writer.compare(by_low, x.low, y.low);
         let high = self.writer.compare(by_high, x.high, y.high);
         self.writer.choose(same, low, high)
+    }
+
+    /// What an accumulator holds of a number.
+    pub(super) fn accumulator(&mut self, x: Pair) -> Value {
+        let low = self.writer.convert(Convert::ZeroExtend, x.low, Type::I40);
+        let high = self.writer.convert(Convert::SignExtend, x.high, Type::I40);
+        let half = self.word(32);
+        let high = self.op(BinaryOp::Shl, high, half);
+        self.op(BinaryOp::Or, high, low)
     }
 
     pub(super) fn is_not_zero(&mut self, x: Pair) -> Value {

@@ -73,7 +73,11 @@ fn is_through(op: &Op) -> bool {
 fn reads_high(function: &Function, data: &InstData, at: usize) -> bool {
     match &data.op {
         Op::Binary(BinaryOp::Shl, _) if at == 1 => true,
-        Op::PtrAdd | Op::Convert(Convert::Truncate) => false,
+        Op::PtrAdd => false,
+        Op::Convert(Convert::Truncate) => {
+            let mut results = data.results.iter();
+            results.any(|&to| function.ty(to) == Type::I40)
+        }
         Op::Convert(Convert::Bitcast) => !data
             .results
             .iter()

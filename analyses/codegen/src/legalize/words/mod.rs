@@ -353,11 +353,9 @@ impl Splitter<'_, '_> {
                 let other = self.pair(data.args[1]);
                 Some(self.compare(*how, pair, other))
             }
-            Op::Convert(Convert::Truncate) if to != Type::Bool => {
-                Some(self.writer.convert(Convert::Truncate, pair.low, to))
-            }
+            Op::Convert(Convert::Truncate) if to == Type::I40 => Some(self.accumulator(pair)),
             Op::Convert(Convert::Truncate) => {
-                Some(self.writer.convert(Convert::Truncate, pair.low, Type::Bool))
+                Some(self.writer.convert(Convert::Truncate, pair.low, to))
             }
             Op::Convert(Convert::ToBool) => Some(self.is_not_zero(pair)),
             Op::Convert(Convert::SaturateSigned) => {

@@ -66,6 +66,8 @@ pub(super) type Arguments = SmallVec<[Value; 4]>;
 pub(super) struct Shape<T: InstructionSet> {
     mnemonic: T::Mnemonic,
     predicated: bool,
+    /// Its result has all that a register holds; of another one what a slot holds counts.
+    wide: bool,
     targets: Vec<Part<T>>,
     sources: Vec<Part<T>>,
 }
@@ -167,6 +169,15 @@ impl<T: Target> Terms<T> {
         word >> (block % 64) & 1 != 0
     }
 
+    /// The blocks that a value names.
+    pub(super) fn named(&self, value: Value) -> impl Iterator<Item = u32> + '_ {
+        let words = self.blocks[value.0 as usize].iter();
+        words.zip(0..).flat_map(|(&word, at)| {
+            let bits = (0..64).filter(move |bit| word >> bit & 1 != 0);
+            bits.map(move |bit| at * 64 + bit)
+        })
+    }
+
     pub(super) fn constant(&self, value: Value) -> Option<i64> {
         match self.term(value) {
             Term::Constant(constant) => Some(*constant),
@@ -192,7 +203,12 @@ impl<T: Target> Terms<T> {
         value
     }
 
-    pub(super) fn shape(&mut self, operation: &Operation<T>, class: Class<'_, T>) -> u32 {
+    pub(super) fn shape(
+        &mut self,
+        operation: &Operation<T>,
+        wide: bool,
+        class: Class<'_, T>,
+    ) -> u32 {
         let part = |operand: &Operand<T>| match operand {
             Operand::Register(name) => Part::Register(class(*name)),
             Operand::Address(name) => Part::Address(class(*name)),
@@ -204,6 +220,7 @@ impl<T: Target> Terms<T> {
         let shape = Shape {
             mnemonic: operation.mnemonic,
             predicated: operation.predicate.is_some(),
+            wide,
             targets: operation.targets.iter().map(part).collect(),
             sources: operation.sources.iter().map(part).collect(),
         };

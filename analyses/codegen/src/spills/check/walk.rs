@@ -100,6 +100,14 @@ impl<'a, T: Target> Walker<'a, T> {
     const HIDDEN: usize = T::REGISTERS + 1;
     const SLOTS: usize = T::REGISTERS + 2;
 
+    /// Returns true if the operation leaves more in a register than a slot holds.
+    fn is_wide(&self, operation: &Operation<T>) -> bool {
+        operation.targets.iter().any(|target| match target {
+            Operand::Register(Name::Virtual(register)) => self.function.kept.contains(register),
+            _ => false,
+        })
+    }
+
     /// The state in front of the first operation.
     pub(super) fn start(&self, terms: &mut Terms<T>) -> State {
         let mut values: Vec<Value> = (0..Self::SLOTS)
@@ -268,7 +276,8 @@ impl<'a, T: Target> Walker<'a, T> {
             return Err(self.unproved(at, UnprovedReason::SlotAccess));
         }
         let reading = self.reading(terms, operation, start);
-        let shape = terms.shape(operation, &|name| T::class(self.register(name)));
+        let wide = self.is_wide(operation);
+        let shape = terms.shape(operation, wide, &|name| T::class(self.register(name)));
         let acts = T::acts(operation) || operation.branch().is_some();
         if acts {
             self.act(terms, operation, at, shape, &reading, state, walk)?;
@@ -609,12 +618,12 @@ impl<'a, T: Target> Walker<'a, T> {
             };
             self.write(terms, definition.register, value, at, state);
         }
-        for target in operation.targets.iter() {
-            if let Operand::Register(Name::Virtual(register)) = target
-                && self.function.kept.contains(register)
-            {
-                let register = self.allocation.register(*register);
-                terms.mark_wide(state.values[T::index(register)]);
+        if self.is_wide(operation) && !(reading.guard.is_none() && T::fits_slot(operation)) {
+            for target in operation.targets.iter() {
+                if let Operand::Register(Name::Virtual(register)) = target {
+                    let register = self.allocation.register(*register);
+                    terms.mark_wide(state.values[T::index(register)]);
+                }
             }
         }
         if hidden.writes {

@@ -647,7 +647,7 @@ pub(super) fn parameter_type(ty: Type) -> &'static str {
         Type::F16 | Type::BF16 => "b16",
         Type::F32 => "f32",
         Type::F64 => "f64",
-        Type::I64 | Type::Ptr(_) | Type::Handle | Type::Opaque => "u64",
+        Type::I40 | Type::I64 | Type::Ptr(_) | Type::Handle | Type::Opaque => "u64",
     }
 }
 

@@ -19,6 +19,13 @@ fn narrow(ty: Type) -> bool {
 impl Emitter<'_> {
     pub(super) fn operation(&mut self, data: &InstData) -> Result<(), Refusal> {
         let result = data.results[0];
+        let operands = data.args.iter().chain(&data.results);
+        if operands
+            .into_iter()
+            .any(|&value| self.ty(value) == Type::I40)
+        {
+            return Err(refuse_type(&crate::select::name(&data.op), Type::I40));
+        }
         if let Some(wide) = wide(self.function, data) {
             let narrow = self.operand(wide.narrow);
             let to = self.register(result);

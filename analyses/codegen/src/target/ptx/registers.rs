@@ -32,7 +32,7 @@ impl Class {
             Type::I8 | Type::I16 | Type::I32 => Class::Word,
             Type::F32 => Class::Float,
             Type::F64 => Class::DoubleFloat,
-            Type::I64 | Type::Ptr(_) | Type::Handle | Type::Opaque => Class::Double,
+            Type::I40 | Type::I64 | Type::Ptr(_) | Type::Handle | Type::Opaque => Class::Double,
         }
     }
     pub(super) const fn prefix(self) -> &'static str {
@@ -80,7 +80,7 @@ pub(super) const fn memory_type(ty: Type) -> &'static str {
         Type::F16 | Type::BF16 => "b16",
         Type::F32 => "f32",
         Type::F64 => "f64",
-        Type::I64 | Type::Ptr(_) | Type::Handle | Type::Opaque => "b64",
+        Type::I40 | Type::I64 | Type::Ptr(_) | Type::Handle | Type::Opaque => "b64",
     }
 }
 

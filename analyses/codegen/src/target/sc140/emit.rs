@@ -168,6 +168,7 @@ fn emit_all(
     let words = Words {
         high_first: options.big_endian,
         total: options.total,
+        accumulators: true,
         lacks: select::lacks,
     };
     legalize(&mut module, words);
@@ -341,6 +342,7 @@ fn lowered(
     crate::prepare::prepare(&mut source, false);
     crate::prepare::compare(&mut source);
     crate::prepare::choose(&mut source, false);
+    crate::prepare::scale(&mut source);
     let named = (number, names);
     let (made, placed) = shortest(module, named, source, (sets, options), placer)?;
     let Selected {

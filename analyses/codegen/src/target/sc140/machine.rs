@@ -131,6 +131,12 @@ impl Target for Sc140 {
     fn unread(_: File) -> Option<Reg> {
         None
     }
+    fn fits_slot(operation: &Operation) -> bool {
+        matches!(
+            operation.mnemonic.opcode,
+            Opcode::SatL | Opcode::SatF | Opcode::SxtB | Opcode::SxtW | Opcode::SxtL
+        )
+    }
     fn copy(to: Reg, from: Reg) -> Operation {
         operation(copy_opcode(to.file), vec![fixed(to)], vec![fixed(from)])
     }

@@ -407,10 +407,12 @@ impl Selector<'_> {
             .iter()
             .chain(&data.results)
             .map(|&value| self.ty(value));
-        if let Some(half) = types
-            .into_iter()
-            .find(|ty| matches!(ty, Type::F16 | Type::BF16 | Type::Handle | Type::Opaque))
-        {
+        if let Some(half) = types.into_iter().find(|ty| {
+            matches!(
+                ty,
+                Type::F16 | Type::BF16 | Type::I40 | Type::Handle | Type::Opaque
+            )
+        }) {
             return self.no_form(&crate::select::name(&data.op), half);
         }
         if let Some(guard) = data.guard {

@@ -74,12 +74,9 @@ impl Selection<'_> {
     ) -> Guard {
         use IntCondition::{
             Equal, GreaterEqualSigned, GreaterEqualUnsigned, GreaterSigned, GreaterUnsigned,
-            LessEqualSigned, LessEqualUnsigned, LessSigned, NotEqual,
+            LessEqualSigned, LessEqualUnsigned, NotEqual,
         };
-        let signed = matches!(
-            how,
-            LessSigned | GreaterSigned | LessEqualSigned | GreaterEqualSigned
-        );
+        let signed = how.is_signed();
         let opcode = match (how, pointers) {
             (Equal | NotEqual, false) => Opcode::Cmpeq,
             (Equal | NotEqual, true) => Opcode::Cmpeqa,
@@ -118,6 +115,7 @@ impl Selection<'_> {
             Type::I8 => i64::from(number as i8),
             Type::I16 => i64::from(number as i16),
             Type::Bool => number & 1,
+            Type::I40 => number,
             _ => i64::from(number as i32),
         };
         let pointer = matches!(ty, Type::Ptr(_));
@@ -165,7 +163,10 @@ impl Selection<'_> {
                 self.put(opcode, flag, &[least.into(), from.into()]);
             }
             _ => {
-                let with = self.constant(number);
+                let with = match ty {
+                    Type::I40 => self.accumulator(number),
+                    _ => self.constant(number),
+                };
                 return self.compare_registers(how, [from, with], false);
             }
         }

@@ -55,6 +55,9 @@ impl<'m> Select<'m> for Selection<'m> {
             false => file_of(self.ty(value)),
         };
         let fresh = self.out.register(file);
+        if self.ty(value) == Type::I40 {
+            self.out.kept.push(fresh);
+        }
         self.values[value] = Some(fresh);
         fresh
     }
@@ -101,6 +104,10 @@ impl<'m> Select<'m> for Selection<'m> {
             (_, Type::Bool) => number & 1,
             (_, Type::I8) => i64::from(number as i8),
             (_, Type::I16) => i64::from(number as i16),
+            (_, Type::I40) => {
+                let from = self.accumulator(number);
+                return self.copy(to, from);
+            }
             _ => i64::from(number as i32),
         };
         let file = self.out.class(to);

@@ -174,7 +174,7 @@ impl Forms {
                 let data = &function.insts[inst];
                 let args = data.args.iter().enumerate();
                 work.extend(
-                    args.filter(|(at, _)| reads_beyond(data, *at))
+                    args.filter(|(at, _)| reads_beyond(function, data, *at))
                         .map(|(_, &arg)| arg),
                 );
             }
@@ -242,6 +242,7 @@ fn is_natural(function: &Function, data: &InstData, is_extended: &dyn Fn(Value) 
         Op::Convert(Convert::SignExtend | Convert::SaturateSigned) => true,
         // Of fewer bits than the result.
         Op::Convert(Convert::ZeroExtend) => true,
+        Op::Convert(Convert::Truncate) => function.ty(data.args[0]) == Type::I40,
         _ => false,
     }
 }
@@ -273,7 +274,7 @@ pub(super) fn short(function: &Function, value: Value) -> Option<Value> {
 }
 
 /// Returns true if the operation reads what stands above the operand's width.
-fn reads_beyond(data: &InstData, at: usize) -> bool {
+fn reads_beyond(function: &Function, data: &InstData, at: usize) -> bool {
     use BinaryOp::{
         AddSaturateSigned, DivSigned, DivUnsigned, MaxSigned, MaxUnsigned, MinSigned, MinUnsigned,
         RemSigned, RemUnsigned, ShlSaturateSigned, ShrSaturateSigned, ShrSigned, SubSaturateSigned,
@@ -292,6 +293,7 @@ fn reads_beyond(data: &InstData, at: usize) -> bool {
             UnaryOp::Normalize | UnaryOp::RoundHigh | UnaryOp::AbsSaturateSigned | UnaryOp::IntAbs,
         ) => true,
         Op::Convert(Convert::SaturateSigned) => true,
+        Op::Convert(Convert::SignExtend) => function.ty(data.results[0]) == Type::I40,
         _ => false,
     }
 }

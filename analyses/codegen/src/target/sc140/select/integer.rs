@@ -26,7 +26,9 @@ impl Selection<'_> {
                     BinaryOp::AddSaturateSigned | BinaryOp::SubSaturateSigned => {
                         BinaryOp::MulFractional
                     }
-                    BinaryOp::Add if self.ty(data.results[0]) == Type::I32 => BinaryOp::Mul,
+                    BinaryOp::Add if matches!(self.ty(data.results[0]), Type::I32 | Type::I40) => {
+                        BinaryOp::Mul
+                    }
                     _ => continue,
                 };
                 let is_sum = op != BinaryOp::SubSaturateSigned;
@@ -66,25 +68,28 @@ impl Selection<'_> {
         }
     }
 
-    /// A number of up to 40 bits between the limits of the result's type.
+    /// A number of up to 40 bits, in a register of its own, between the limits of the result's type.
     pub(super) fn clamped(&mut self, raw: Virtual, result: Value) {
         let to = self.home(result);
         let ty = self.ty(result);
         if ty == Type::I32 {
-            self.copy(to, raw);
-            return self.put(Opcode::SatL, to, &[]);
+            self.put(Opcode::SatL, raw, &[]);
+            return self.copy(to, raw);
         }
         let most = (1i64 << (ty.bits() - 1)) - 1;
-        self.copy(to, raw);
         for (limit, above) in [(most, true), (-most - 1, false)] {
             let against = if above { limit } else { limit - 1 };
-            let guard = self.greater(to, against);
+            let guard = self.greater(raw, against);
             let with = self.constant(limit);
             let guard = Guard {
                 holds: above,
                 ..guard
             };
-            self.put_under(guard, Opcode::Tfr, to, &[with.into()]);
+            self.put_under(guard, Opcode::Tfr, raw, &[with.into()]);
+        }
+        match self.out.kept.contains(&raw) {
+            true => self.sign_extend(to, raw, ty),
+            false => self.copy(to, raw),
         }
     }
 
@@ -139,7 +144,7 @@ impl Selection<'_> {
     }
 
     fn sum(&mut self, adds: bool, wrap: Wrap, args: [Value; 2], result: Value) {
-        let wide = self.ty(result) == Type::I64;
+        let wide = matches!(self.ty(result), Type::I40 | Type::I64);
         if adds && let Some(at) = args.iter().position(|arg| self.fused.contains(arg)) {
             return self.accumulate(args[1 - at], args[at], result);
         }
@@ -280,6 +285,19 @@ impl Selection<'_> {
         let logical = op == BinaryOp::ShrUnsigned;
         match (self.number(args[1]), op) {
             (Some(0), _) => self.copy(raw, from),
+            (Some(places), _) if ty == Type::I40 && !logical => {
+                let made = self.copied(from);
+                let opcode = match op {
+                    BinaryOp::Shl => Opcode::Asll,
+                    _ => Opcode::Asrr,
+                };
+                for part in [places.min(31), places.clamp(31, bits) - 31] {
+                    if part > 0 {
+                        self.put(opcode, made, &[part.into()]);
+                    }
+                }
+                self.copy(raw, made);
+            }
             (Some(16), BinaryOp::Shl) => self.put(Opcode::Aslw, raw, &[from.into()]),
             (Some(16), BinaryOp::ShrSigned) => self.put(Opcode::Asrw, raw, &[from.into()]),
             (Some(places), _) if logical && (1..bits).contains(&places) => {
@@ -543,8 +561,10 @@ impl Selection<'_> {
         self.put(Opcode::Clb, places, &[from.into()]);
         self.put(Opcode::Neg, places, &[]);
         let above = 32 - i64::from(ty.bits());
-        if above > 0 {
-            self.put(Opcode::Sub, places, &[above.into()]);
+        match above {
+            0 => {}
+            1.. => self.put(Opcode::Sub, places, &[above.into()]),
+            _ => self.put(Opcode::IaddncW, places, &[(-above).into()]),
         }
         places
     }
@@ -686,7 +706,9 @@ impl Selection<'_> {
                         let zero = self.constant(0);
                         self.put(Opcode::Sub, home, &[value.into(), zero.into()]);
                     }
-                    _ if self.forms.is_extended(arg) || from == Type::I32 => self.copy(home, value),
+                    Type::I40 => self.copy(home, value),
+                    _ if self.forms.is_extended(arg) => self.copy(home, value),
+                    Type::I32 if to != Type::I40 => self.copy(home, value),
                     from => self.sign_extend(home, value, from),
                 }
             }
@@ -694,7 +716,8 @@ impl Selection<'_> {
                 let value = self.integer(arg);
                 let home = self.home(result);
                 match from {
-                    Type::Bool | Type::I32 => self.copy(home, value),
+                    Type::Bool => self.copy(home, value),
+                    Type::I32 if to != Type::I40 => self.copy(home, value),
                     from => self.zero_extend(home, value, from),
                 }
             }
@@ -705,6 +728,12 @@ impl Selection<'_> {
                 self.put(Opcode::And, bit, &[low.into()]);
                 let home = self.home(result);
                 self.copy(home, bit);
+            }
+            // What is in a slot is no more than this.
+            Convert::Truncate if from == Type::I40 => {
+                let value = self.integer(arg);
+                let home = self.home(result);
+                self.sign_extend(home, value, to);
             }
             Convert::Truncate | Convert::Bitcast => {
                 let value = self.integer(arg);

@@ -194,8 +194,7 @@ impl Selection<'_> {
     }
     /// A copy that can be written.
     fn copied(&mut self, from: Virtual) -> Virtual {
-        let class = self.out.class(from);
-        let to = self.out.register(class);
+        let to = self.out.register_like(from);
         self.copy(to, from);
         to
     }
@@ -203,7 +202,10 @@ impl Selection<'_> {
     /// An integer in a data register, as it is.
     fn integer(&mut self, value: Value) -> Virtual {
         if let Some(number) = self.number(value) {
-            return self.constant(number);
+            return match self.ty(value) {
+                Type::I40 => self.accumulator(number),
+                _ => self.constant(number),
+            };
         }
         if self.forms.is_fraction(value) {
             let from = self.read(value);
@@ -254,6 +256,19 @@ impl Selection<'_> {
     fn constant(&mut self, number: i64) -> Virtual {
         self.constant_in(File::Data, number)
     }
+    /// A number of 40 bits in a register.
+    fn accumulator(&mut self, number: i64) -> Virtual {
+        if i64::from(number as i32) == number {
+            return self.constant(number);
+        }
+        let [high, low] = [number >> 16, number & 0xffff].map(|part| self.constant(part));
+        let to = self.data();
+        self.out.kept.push(to);
+        self.copy(to, high);
+        self.put(Opcode::Asll, to, &[16.into()]);
+        self.put(Opcode::Or, to, &[low.into()]);
+        to
+    }
     /// A number in a register, made once a block, or once a function for what is used in a loop.
     fn constant_in(&mut self, file: File, number: i64) -> Virtual {
         let number = i64::from(number as i32);
@@ -277,6 +292,30 @@ impl Selection<'_> {
     fn operation(&mut self, inst: ir::Inst) {
         let source = self.source;
         let data = &source.insts[inst];
+        let before = self.out.registers.len();
+        self.formed(data, inst);
+        let mut results = data.results.iter();
+        if results.any(|&result| self.ty(result) == Type::I40) {
+            self.keep_from(before);
+        }
+    }
+
+    /// Says that registers made since there were so many may hold 40 bits; those of constants do not.
+    fn keep_from(&mut self, before: usize) {
+        let constants = self.constants.values().chain(self.local.values());
+        let constants: FxHashSet<Virtual> = constants.copied().collect();
+        let new = (before..self.out.registers.len()).map(|number| Virtual(number as u32));
+        for register in new {
+            let is_data = self.out.class(register) == File::Data;
+            let known = self.out.kept.contains(&register) || constants.contains(&register);
+            if is_data && !known {
+                self.out.kept.push(register);
+            }
+        }
+    }
+
+    fn formed(&mut self, data: &ir::InstData, inst: ir::Inst) {
+        let source = self.source;
         let needed = |result: &Value| self.forms.needed.contains(result);
         if !data.results.iter().any(needed) && !data.op.has_effect() {
             return;

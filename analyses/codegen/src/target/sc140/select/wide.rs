@@ -32,6 +32,11 @@ impl Selection<'_> {
                 if let Some((low, high)) = parts {
                     return [high, low].map(|half| self.integer(half));
                 }
+                for (low, high) in sides {
+                    if let Some(number) = self.number(high).filter(|&number| number as u32 == 0) {
+                        return [self.constant(number >> 32), self.integer(low)];
+                    }
+                }
             }
             Some((Op::Binary(BinaryOp::Shl, _), _)) => {
                 if let Some(high) = is_high(value) {
@@ -46,6 +51,14 @@ impl Selection<'_> {
                 if matches!(self.ty(args[0]), Type::Ptr(_)) =>
             {
                 return [self.constant(0), self.integer(value)];
+            }
+            Some((Op::Convert(Convert::SignExtend), args)) if self.ty(args[0]) == Type::I40 => {
+                let low = self.integer(args[0]);
+                let high = self.copied(low);
+                for places in [16, 16] {
+                    self.put(Opcode::Asrr, high, &[places.into()]);
+                }
+                return [high, low];
             }
             Some((Op::Convert(Convert::SignExtend), _)) => {
                 let low = self.integer(value);
