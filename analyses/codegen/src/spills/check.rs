@@ -119,8 +119,8 @@ pub fn check<T: Target>(
         match check.run()? {
             Verdict::Same => return Ok(()),
             Verdict::Differ(unproved, [value, other]) => {
-                let (terms, ways) = (&check.terms, &check.ways);
-                if !check.choices.choose(terms, ways, value, other) {
+                let (terms, ways, above) = (&check.terms, &check.ways, &check.above);
+                if !check.choices.choose(terms, ways, above, (value, other)) {
                     return Err(unproved);
                 }
             }

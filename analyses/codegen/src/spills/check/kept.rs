@@ -20,6 +20,17 @@ use rustc_hash::FxHashSet;
 /// The most pairs of values that are compared.
 const PAIRS: usize = 2000;
 
+/// Returns true if a value only names blocks that all ways to another one pass before it.
+pub(super) fn is_outside<T: Target>(
+    terms: &Terms<T>,
+    above: &[Option<u32>],
+    value: Value,
+    block: u32,
+) -> bool {
+    let mut named = terms.named(value);
+    named.all(|name| name != block && dominates(above, name, block))
+}
+
 /// Returns true if two values are the same. `arriving`: what arrives in locations of a block, by the ways to it; `above`: the
 /// immediate dominators of blocks.
 pub(super) fn are_same<T: Target>(
@@ -37,10 +48,7 @@ pub(super) fn are_same<T: Target>(
         if assumed.len() > PAIRS {
             return false;
         }
-        let outside = |value: Value, block: u32| {
-            let mut named = terms.named(value);
-            named.all(|name| name != block && dominates(above, name, block))
-        };
+        let outside = |value, block| is_outside(terms, above, value, block);
         match (terms.term(value), terms.term(other)) {
             (
                 &Term::Phi { block, location },

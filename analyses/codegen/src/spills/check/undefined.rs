@@ -9,6 +9,7 @@
 //! Where two values differ, both are taken apart, through the ways that meet, down to what differs in them. Where that is a slot
 //! without content, it is chosen to hold what the other location holds: on that way, or from the start.
 
+use super::kept::is_outside;
 use super::terms::{Side, Term, Terms, Value, are_alike, parts};
 use super::walk::State;
 use super::{Pair, WayOf};
@@ -74,8 +75,8 @@ impl Choices {
         &mut self,
         terms: &Terms<T>,
         ways: &[BTreeMap<WayOf, Pair>],
-        value: Value,
-        other: Value,
+        above: &[Option<u32>],
+        (value, other): (Value, Value),
     ) -> bool {
         let known = self.count();
         let mut seen: FxHashSet<(Value, Value)> = FxHashSet::default();
@@ -117,6 +118,24 @@ impl Choices {
                             false => open.push((value, other)),
                         }
                     }
+                }
+                // What a loop keeps.
+                (&Term::Phi { block, location }, _) if is_outside(terms, above, other, block) => {
+                    for (&way, pair) in &ways[block as usize] {
+                        let value = pair.values[location];
+                        let same = pair.values.iter().position(|&held| held == other);
+                        match same.filter(|_| is_open(terms, value)) {
+                            Some(same) => {
+                                let key = (block, way, location);
+                                self.on_ways.entry(key).or_insert(same);
+                            }
+                            None => open.push((value, other)),
+                        }
+                    }
+                }
+                (_, &Term::Phi { block, location }) if is_outside(terms, above, value, block) => {
+                    let ways = ways[block as usize].values();
+                    open.extend(ways.map(|pair| (value, pair.values[location])));
                 }
                 (found, two) if are_alike(found, two) => {
                     open.extend(parts(found).into_iter().zip(parts(two)));
