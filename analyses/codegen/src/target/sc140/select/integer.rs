@@ -706,7 +706,8 @@ impl Selection<'_> {
                         let zero = self.constant(0);
                         self.put(Opcode::Sub, home, &[value.into(), zero.into()]);
                     }
-                    Type::I40 => self.copy(home, value),
+                    // The low half is all that such a number has here.
+                    Type::I40 => self.sign_extend(home, value, Type::I32),
                     _ if self.forms.is_extended(arg) => self.copy(home, value),
                     Type::I32 if to != Type::I40 => self.copy(home, value),
                     from => self.sign_extend(home, value, from),

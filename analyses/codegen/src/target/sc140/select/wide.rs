@@ -53,12 +53,16 @@ impl Selection<'_> {
                 return [self.constant(0), self.integer(value)];
             }
             Some((Op::Convert(Convert::SignExtend), args)) if self.ty(args[0]) == Type::I40 => {
-                let low = self.integer(args[0]);
-                let high = self.copied(low);
+                let whole = self.integer(args[0]);
+                let above = self.copied(whole);
                 for places in [16, 16] {
-                    self.put(Opcode::Asrr, high, &[places.into()]);
+                    self.put(Opcode::Asrr, above, &[places.into()]);
                 }
-                return [high, low];
+                return [above, whole].map(|from| {
+                    let half = self.data();
+                    self.sign_extend(half, from, Type::I32);
+                    half
+                });
             }
             Some((Op::Convert(Convert::SignExtend), _)) => {
                 let low = self.integer(value);
