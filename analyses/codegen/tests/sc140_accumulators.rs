@@ -59,7 +59,12 @@ fn wide(random: &mut Random, depth: u32) -> String {
     }
     let (p, q) = (wide(random, depth - 1), wide(random, depth - 1));
     let places = random.below(41);
-    match random.below(16) {
+    match random.below(18) {
+        16 => format!("({p} * {q})"),
+        17 => format!(
+            "({p} * {})",
+            pick(random, &["5", "x[i]", "-3LL", "(y[i] < 0)"])
+        ),
         0 => format!("({p} + {q})"),
         1 => format!("({p} - {q})"),
         2 => "(long long)x[i] * x[(i + 1) & 7]".to_owned(),

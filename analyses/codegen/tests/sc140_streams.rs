@@ -99,6 +99,20 @@ const SIGNED_DOT: &str = "int dot(const short *restrict a, const short *restrict
 }
 ";
 
+const WIDE_DOT: &str = "typedef short Word16;
+typedef int Word32;
+Word40 X_mac(Word40, Word16, Word16);
+Word32 X_trunc(Word40);
+Word32 dot(const Word16 *restrict a, const Word16 *restrict b, int n) {
+#pragma lockstep aligned(a, 8)
+#pragma lockstep aligned(b, 8)
+    Word40 s = 0;
+#pragma lockstep rounds(8, 4096, 4)
+    for (int i = 0; i < n; i++) s = X_mac(s, a[i], b[i]);
+    return X_trunc(s);
+}
+";
+
 const FIR: &str = "typedef short Word16;
 typedef int Word32;
 Word32 L_mac(Word32, Word16, Word16);
@@ -164,6 +178,7 @@ fn promised_loops_are_as_short_as_by_hand() {
         for (text, a, b) in [
             (DOT, numbers(count, 3), numbers(count, 5)),
             (SIGNED_DOT, small(3), small(5)),
+            (WIDE_DOT, numbers(count, 7), numbers(count, 9)),
         ] {
             let made = kernel(text, "dot", &[("a", a), ("b", b)], count as i64);
             let (emitted, outcome) = judge(&made, &options);

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Integers that wrap: modulo a power of two the shift distributes over the sum. The loop reads the sum nowhere else, and
-//! control leaves it on one edge, on which the number is made. Where the sum was within its type, what is added up is, too:
-//! it is the difference of two such sums, of which at least one bit is shifted out.
+//! control leaves it on one edge, on which the number is made. Where neither the sum nor the shift exceeds its type, what is
+//! added up does not: it is the difference of two such sums, of which at least one bit is shifted out.
 
 use super::edit;
 use ir::cfg::ControlFlow;
@@ -182,7 +182,22 @@ impl Sum {
         let next = function.insts[adds].results[0];
         let ty = function.ty(param);
         let loc = function.insts[adds].loc;
+        let by_itself = function.insts[adds].args[operand];
         function.insts[adds].args[operand] = self.shifted;
+        let wraps = match function.defining(by_itself).map(|data| &data.op) {
+            Some(Op::Binary(_, wrap)) => !wrap.no_signed,
+            _ => true,
+        };
+        if let Op::Binary(_, wrap) = &mut function.insts[adds].op {
+            // Where the shift itself wraps, the sum of what it shifts may be any number.
+            *wrap = match wraps {
+                true => Wrap::MAY,
+                false => Wrap {
+                    no_unsigned: false,
+                    ..*wrap
+                },
+            };
+        }
         // The sum starts at zero.
         let (zero, none) = edit::computed(function, Op::Const(0), &[], ty, ir::Loc::NONE);
         let entry = function.entry();
@@ -229,7 +244,18 @@ impl Sum {
             .copied()
             .filter(|block| !self.inside.contains(block))
             .collect();
+        let read = |function: &Function, value: Value| {
+            outside.iter().any(|&block| {
+                let data = &function.blocks[block];
+                let mut insts = data.insts.iter();
+                insts.any(|&inst| function.insts[inst].operands().any(|arg| arg == value))
+                    || data.terminator.operands().any(|arg| arg == value)
+            })
+        };
         for value in [param, next] {
+            if !read(function, value) {
+                continue;
+            }
             let shift = Op::Binary(BinaryOp::Shl, Wrap::MAY);
             let (shift, high) = edit::computed(function, shift, &[value, places], ty, loc);
             let sum = Op::Binary(BinaryOp::Add, Wrap::MAY);

@@ -230,14 +230,12 @@ impl Splitter<'_, '_> {
             return fits.then(|| (signed, self.word(number)));
         }
         let pair = self.pairs[value]?;
-        match self.writer.function.defining(value)?.op {
-            ir::Op::Convert(Convert::SignExtend) => Some((true, pair.low)),
-            ir::Op::Convert(Convert::ZeroExtend) => {
-                let from = self.writer.function.defining(value)?.args[0];
-                // Of fewer bits it has no sign.
-                let narrow = self.writer.ty(from).bits() < 32;
-                Some((narrow, pair.low))
-            }
+        let made = self.writer.function.defining(value)?;
+        let from = self.writer.ty(*made.args.first()?).bits();
+        match made.op {
+            ir::Op::Convert(Convert::SignExtend) if from <= 32 => Some((true, pair.low)),
+            // Of fewer bits it has no sign.
+            ir::Op::Convert(Convert::ZeroExtend) if from <= 32 => Some((from < 32, pair.low)),
             _ => None,
         }
     }

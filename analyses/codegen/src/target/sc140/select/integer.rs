@@ -447,7 +447,7 @@ impl Selection<'_> {
     }
 
     /// A number of 16 bits in the high part of a register whose low part is 0 and which is extended by its sign.
-    fn clean_fraction(&mut self, value: Value) -> Virtual {
+    pub(super) fn clean_fraction(&mut self, value: Value) -> Virtual {
         let loaded = self.source.defining(value);
         let loaded = loaded.is_some_and(|data| matches!(data.op, Op::Load(_)));
         if self.number(value).is_some() || loaded && self.forms.is_fraction(value) {

@@ -64,6 +64,14 @@ impl Selection<'_> {
                 self.put_under(negative, Opcode::IaddncW, raw, &[1.into()]);
                 self.settle(result, raw);
             }
+            // The mode saturates what lies in the high part, and leaves the flag alone.
+            UnaryOp::AbsSaturateSigned if ty == Type::I16 => {
+                let high = self.clean_fraction(arg);
+                let made = self.copied(high);
+                self.put(Opcode::Abs, made, &[]);
+                let to = self.home(result);
+                self.put(Opcode::Asrw, to, &[made.into()]);
+            }
             UnaryOp::AbsSaturateSigned => {
                 let raw = self.copied(from);
                 self.put(Opcode::Abs, raw, &[]);

@@ -619,18 +619,28 @@ impl Operations<'_, '_, '_> {
         self.binary(BinaryOp::Add, value, more)
     }
 
+    /// The number of places from which on more make no difference. A number of 40 bits is in one of 64.
+    fn most_places(&self, a: Value) -> i64 {
+        match self.ty(a) {
+            Type::I64 => 63,
+            ty => i64::from(ty.bits()),
+        }
+    }
+
     /// A shift by one operation, or where the places are negative by the other the other way; bits beyond the width are lost.
     fn either_way(&mut self, a: Value, places: Value, [forth, back]: [BinaryOp; 2]) -> Value {
         if let Some(number) = self.cx.builder.function.int_constant(places) {
             let op = if number < 0 { back } else { forth };
-            let by = self.int(Type::I32, number.unsigned_abs().min(64) as i64);
+            let most = self.most_places(a);
+            let by = self.int(Type::I32, number.unsigned_abs().min(most as u64) as i64);
             return self.binary(op, a, by);
         }
         let wide = self.convert(Convert::SignExtend, places, Type::I32);
         let zero = self.int(Type::I32, 0);
         let negative = self.compare(IntCondition::LessSigned, wide, zero);
         let size = self.cx.builder.unary(UnaryOp::IntAbs, wide);
-        let most = self.int(Type::I32, i64::from(self.ty(a).bits()));
+        let most = self.most_places(a);
+        let most = self.int(Type::I32, most);
         let size = self.binary(BinaryOp::MinSigned, size, most);
         let there = self.binary(forth, a, size);
         let here = self.binary(back, a, size);
