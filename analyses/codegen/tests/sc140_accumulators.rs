@@ -160,7 +160,8 @@ fn program(seed: u64) -> Kernel {
     let places = random.below(34);
     let text = format!(
         "{HEAD}int f(short *{restrict}x, short *{restrict}y, long long *{restrict}l, int n) {{
-    int i, j, t = 3;
+    int i, j;
+    unsigned t = 3;
     long long a = {a}, b = {b};
     Word40 w = X_extend(n << 20);
     for (i = 0; i < n; i++) {{

@@ -370,7 +370,11 @@ impl Selection<'_> {
         );
     }
 
-    fn extreme(&mut self, op: BinaryOp, args: [Value; 2], result: Value) {
+    /// The extreme replaces the number that a loop hands on, if one of them is: what it hands on next is in its register then.
+    fn extreme(&mut self, op: BinaryOp, [a, b]: [Value; 2], result: Value) {
+        let is_param = |value: Value| matches!(self.source.values[value].def, ValueDef::Param(..));
+        let turns = is_param(a) && !is_param(b) && self.number(b).is_none();
+        let args = if turns { [b, a] } else { [a, b] };
         let how = match op {
             BinaryOp::MinSigned => IntCondition::LessSigned,
             BinaryOp::MaxSigned => IntCondition::GreaterSigned,
@@ -700,6 +704,17 @@ impl Selection<'_> {
             }
             Convert::SignExtend => {
                 let value = self.integer(arg);
+                // A register that is written here alone holds both.
+                let is_written_once = matches!(self.source.values[arg].def, ValueDef::Result(..));
+                if to == Type::I40
+                    && from != Type::Bool
+                    && is_written_once
+                    && self.forms.is_extended(arg)
+                    && self.values[result].is_none()
+                {
+                    self.values[result] = Some(value);
+                    return;
+                }
                 let home = self.home(result);
                 match from {
                     Type::Bool => {
