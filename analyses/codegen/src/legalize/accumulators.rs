@@ -407,6 +407,23 @@ impl Narrower<'_> {
         self.writer.stands_for(accumulator, value);
     }
 
+    /// Returns true if what a comparison reads of a value is a number of an accumulator: it has one, or is made from fewer bits.
+    fn is_held(&self, value: Value) -> bool {
+        if let Some(number) = self.writer.constant(value) {
+            return held(number as i64) <= BITS;
+        }
+        let extends = |data: &InstData| {
+            let narrow = self.writer.ty(data.args[0]).bits() <= 32;
+            narrow
+                && matches!(
+                    data.op,
+                    Op::Convert(Convert::SignExtend | Convert::ZeroExtend)
+                )
+        };
+        let made = self.writer.function.defining(value);
+        self.is_chosen(value) || made.is_some_and(|data| !data.args.is_empty() && extends(data))
+    }
+
     /// A value as it was.
     fn whole(&mut self, value: Value) -> Value {
         if !self.is_chosen(value) {
@@ -532,12 +549,7 @@ impl Narrower<'_> {
         match &data.op {
             Op::IntCompare(how) if how.is_signed() || how.is_equality() => {
                 let second = data.args[1];
-                let fits = |this: &Self, value: Value| {
-                    let constant = this.writer.constant(value);
-                    this.is_chosen(value)
-                        || constant.is_some_and(|number| held(number as i64) <= BITS)
-                };
-                if !fits(self, first) || !fits(self, second) {
+                if ![first, second].iter().all(|&value| self.is_held(value)) {
                     return None;
                 }
                 let [a, b] = [first, second].map(|value| self.accumulator(value));

@@ -5,6 +5,7 @@ use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{Language, Module};
 use lockstep_codegen::target::sc140::capacity::Capacity;
 use lockstep_codegen::target::sc140::check::check;
+use lockstep_codegen::target::sc140::emit::Emitted;
 use lockstep_codegen::target::sc140::listing::Listing;
 use oracle::interp::Launch;
 use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
@@ -32,6 +33,17 @@ pub(crate) fn module_by(text: &str, name: &str, long_32bit: bool) -> Module {
         .find(|lowered| lowered.module.functions[0].name == name)
         .expect("the kernel")
         .module
+}
+
+/// Panics unless the first loop overlaps its iterations, and takes at most so many sets for one.
+pub(crate) fn takes_at_most(emitted: &Emitted, most: u32, told: &str) {
+    let found = &emitted.functions[0].loops[0];
+    assert!(
+        found.is_pipelined() && found.interval <= most,
+        "{told} {} sets\n{}",
+        found.interval,
+        emitted.text
+    );
 }
 
 /// A kernel `name(arrays..., int n)` of a text, which returns an `int` where it returns something. Each array begins at a multiple

@@ -20,15 +20,70 @@ use rustc_hash::FxHashSet;
 /// The most pairs of values that are compared.
 const PAIRS: usize = 2000;
 
-/// Returns true if a value only names blocks that all ways to another one pass before it.
-pub(super) fn is_outside<T: Target>(
+/// One of two values that should be the same, where ways to a block meet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Arriving {
+    /// What a location brings.
+    At(usize),
+    /// The same on every way.
+    Kept(Value),
+}
+
+impl Arriving {
+    /// The value on a way that brings these ones.
+    pub(super) fn on(self, way: &[Value]) -> Value {
+        match self {
+            Arriving::At(location) => way[location],
+            Arriving::Kept(value) => value,
+        }
+    }
+}
+
+/// What makes two values the same.
+#[derive(Debug)]
+pub(super) enum Same {
+    /// These two are on every way to a block.
+    Ways(u32, [Arriving; 2]),
+    /// These are.
+    Parts(Vec<(Value, Value)>),
+}
+
+/// Returns what makes two values the same; `above`: the immediate dominators of blocks. `None`: nothing.
+pub(super) fn if_same<T: Target>(
     terms: &Terms<T>,
     above: &[Option<u32>],
-    value: Value,
-    block: u32,
-) -> bool {
-    let mut named = terms.named(value);
-    named.all(|name| name != block && dominates(above, name, block))
+    (value, other): (Value, Value),
+) -> Option<Same> {
+    // Passed before the block, and not since.
+    let outside = |value: Value, block: u32| {
+        let mut named = terms.named(value);
+        named.all(|name| name != block && dominates(above, name, block))
+    };
+    let parts_of = |term: &Term| parts(term).into_iter();
+    match (terms.term(value), terms.term(other)) {
+        (
+            &Term::Phi { block, location },
+            &Term::Phi {
+                block: there,
+                location: same,
+            },
+        ) if block == there => {
+            let sides = [location, same].map(Arriving::At);
+            Some(Same::Ways(block, sides))
+        }
+        (&Term::Phi { block, location }, _) if outside(other, block) => {
+            let sides = [Arriving::At(location), Arriving::Kept(other)];
+            Some(Same::Ways(block, sides))
+        }
+        (_, &Term::Phi { block, location }) if outside(value, block) => {
+            let sides = [Arriving::Kept(value), Arriving::At(location)];
+            Some(Same::Ways(block, sides))
+        }
+        (found, with) if are_alike(found, with) => {
+            Some(Same::Parts(parts_of(found).zip(parts_of(with)).collect()))
+        }
+        _ => None,
+    }
 }
 
 /// Returns true if two values are the same. `arriving`: what arrives in locations of a block, by the ways to it; `above`: the
@@ -37,42 +92,66 @@ pub(super) fn are_same<T: Target>(
     terms: &Terms<T>,
     arriving: &dyn Fn(u32) -> Vec<Vec<Value>>,
     above: &[Option<u32>],
-    (value, other): (Value, Value),
+    pair: (Value, Value),
 ) -> bool {
     let mut assumed: FxHashSet<(Value, Value)> = FxHashSet::default();
-    let mut open = vec![(value, other)];
-    while let Some((value, other)) = open.pop() {
-        if value == other || !assumed.insert((value, other)) {
+    let mut open = vec![pair];
+    while let Some(pair) = open.pop() {
+        if pair.0 == pair.1 || !assumed.insert(pair) {
             continue;
         }
         if assumed.len() > PAIRS {
             return false;
         }
-        let outside = |value, block| is_outside(terms, above, value, block);
-        match (terms.term(value), terms.term(other)) {
-            (
-                &Term::Phi { block, location },
-                &Term::Phi {
-                    block: there,
-                    location: same,
-                },
-            ) if block == there => {
+        match if_same(terms, above, pair) {
+            Some(Same::Ways(block, [first, second])) => {
                 let ways = arriving(block);
-                open.extend(ways.iter().map(|way| (way[location], way[same])));
+                open.extend(ways.iter().map(|way| (first.on(way), second.on(way))));
             }
-            (&Term::Phi { block, location }, _) if outside(other, block) => {
-                let ways = arriving(block);
-                open.extend(ways.iter().map(|way| (way[location], other)));
-            }
-            (_, &Term::Phi { block, location }) if outside(value, block) => {
-                let ways = arriving(block);
-                open.extend(ways.iter().map(|way| (value, way[location])));
-            }
-            (found, with) if are_alike(found, with) => {
-                open.extend(parts(found).into_iter().zip(parts(with)));
-            }
-            _ => return false,
+            Some(Same::Parts(parts)) => open.extend(parts),
+            None => return false,
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isa::sc140::Sc140;
+
+    /// Blocks one below the other, but for the last, to which a way leads past the last but one.
+    const ABOVE: [Option<u32>; 5] = [None, Some(0), Some(1), Some(2), Some(2)];
+
+    fn phi(terms: &mut Terms<Sc140>, block: u32, location: usize) -> Value {
+        terms.value(Term::Phi { block, location })
+    }
+
+    #[test]
+    fn what_a_loop_keeps_is_what_was_in_front_of_it() {
+        let mut terms = Terms::new();
+        let (outer, inner) = (phi(&mut terms, 1, 0), phi(&mut terms, 2, 0));
+        let [start, other] = [7, 8].map(|location| terms.value(Term::Initial(location)));
+        for (around, same) in [(inner, true), (outer, true), (other, false)] {
+            let arriving = |block: u32| match block {
+                2 => vec![vec![outer], vec![around]],
+                _ => vec![vec![start], vec![inner]],
+            };
+            for pair in [(outer, inner), (inner, outer)] {
+                assert_eq!(are_same(&terms, &arriving, &ABOVE, pair), same);
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_passed_since_is_not_kept() {
+        let mut terms = Terms::new();
+        let (beside, below) = (phi(&mut terms, 3, 0), phi(&mut terms, 4, 0));
+        let arriving = |_: u32| vec![vec![beside], vec![below]];
+        assert!(!are_same(&terms, &arriving, &ABOVE, (beside, below)));
+        // A block that does dominate makes the same ways enough.
+        let above = phi(&mut terms, 2, 0);
+        let arriving = |_: u32| vec![vec![above], vec![below]];
+        assert!(are_same(&terms, &arriving, &ABOVE, (above, below)));
+    }
 }

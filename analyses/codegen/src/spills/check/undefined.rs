@@ -9,8 +9,8 @@
 //! Where two values differ, both are taken apart, through the ways that meet, down to what differs in them. Where that is a slot
 //! without content, it is chosen to hold what the other location holds: on that way, or from the start.
 
-use super::kept::is_outside;
-use super::terms::{Side, Term, Terms, Value, are_alike, parts};
+use super::kept::{Arriving, Same, if_same};
+use super::terms::{Side, Term, Terms, Value};
 use super::walk::State;
 use super::{Pair, WayOf};
 use crate::mir::Target;
@@ -101,46 +101,28 @@ impl Choices {
                 ) => {
                     self.at_start.entry(location).or_insert(other);
                 }
-                (
-                    &Term::Phi { block, location },
-                    &Term::Phi {
-                        block: there,
-                        location: same,
-                    },
-                ) if block == there => {
-                    for (&way, pair) in &ways[block as usize] {
-                        let (value, other) = (pair.values[location], pair.values[same]);
-                        match is_open(terms, value) {
-                            true => {
-                                let key = (block, way, location);
-                                self.on_ways.entry(key).or_insert(same);
+                _ => match if_same(terms, above, (value, other)) {
+                    Some(Same::Ways(block, [first, second])) => {
+                        for (&way, pair) in &ways[block as usize] {
+                            let [value, other] = [first, second].map(|it| it.on(&pair.values));
+                            let same = match second {
+                                Arriving::At(location) => Some(location),
+                                Arriving::Kept(other) => {
+                                    pair.values.iter().position(|&held| held == other)
+                                }
+                            };
+                            match (first, same) {
+                                (Arriving::At(location), Some(same)) if is_open(terms, value) => {
+                                    let key = (block, way, location);
+                                    self.on_ways.entry(key).or_insert(same);
+                                }
+                                _ => open.push((value, other)),
                             }
-                            false => open.push((value, other)),
                         }
                     }
-                }
-                // What a loop keeps.
-                (&Term::Phi { block, location }, _) if is_outside(terms, above, other, block) => {
-                    for (&way, pair) in &ways[block as usize] {
-                        let value = pair.values[location];
-                        let same = pair.values.iter().position(|&held| held == other);
-                        match same.filter(|_| is_open(terms, value)) {
-                            Some(same) => {
-                                let key = (block, way, location);
-                                self.on_ways.entry(key).or_insert(same);
-                            }
-                            None => open.push((value, other)),
-                        }
-                    }
-                }
-                (_, &Term::Phi { block, location }) if is_outside(terms, above, value, block) => {
-                    let ways = ways[block as usize].values();
-                    open.extend(ways.map(|pair| (value, pair.values[location])));
-                }
-                (found, two) if are_alike(found, two) => {
-                    open.extend(parts(found).into_iter().zip(parts(two)));
-                }
-                _ => {}
+                    Some(Same::Parts(parts)) => open.extend(parts),
+                    None => {}
+                },
             }
         }
         self.count() > known

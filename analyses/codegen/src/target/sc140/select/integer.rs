@@ -175,6 +175,13 @@ impl Selection<'_> {
                     }
                 }
             }
+            // Twice a number reads it once.
+            _ if adds && !exact && args[0] == args[1] => {
+                let from = self.integer(args[0]);
+                let twice = self.copied(from);
+                self.put(Opcode::Asll, twice, &[1.into()]);
+                self.copy(raw, twice);
+            }
             _ => {
                 let [a, b] = args.map(|arg| self.integer(arg));
                 match (exact, adds) {

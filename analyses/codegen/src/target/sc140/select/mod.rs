@@ -293,7 +293,7 @@ impl Selection<'_> {
         let source = self.source;
         let data = &source.insts[inst];
         let before = self.out.registers.len();
-        self.formed(data, inst);
+        self.formed(inst);
         let mut results = data.results.iter();
         if results.any(|&result| self.ty(result) == Type::I40) {
             self.keep_from(before);
@@ -314,8 +314,9 @@ impl Selection<'_> {
         }
     }
 
-    fn formed(&mut self, data: &ir::InstData, inst: ir::Inst) {
+    fn formed(&mut self, inst: ir::Inst) {
         let source = self.source;
+        let data = &source.insts[inst];
         let needed = |result: &Value| self.forms.needed.contains(result);
         if !data.results.iter().any(needed) && !data.op.has_effect() {
             return;
