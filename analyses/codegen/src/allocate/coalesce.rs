@@ -106,7 +106,8 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         let weight = block.weight * if latch { LATCH } else { 1.0 };
         for (index, operation) in block.operations.iter().enumerate().rev() {
             walk.branch(operation);
-            let copy = T::copied(operation);
+            // What is counted by register in a decided cycle was counted with one each.
+            let copy = T::copied(operation).filter(|_| block.cycles.is_empty());
             for to in operation.writes().filter(|&to| related.contains(&to)) {
                 let class = function.class(to);
                 for other in walk.live.common(&related) {
@@ -132,9 +133,7 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
                     }
                 }
             }
-            if let Some((to, from)) = copy
-                && block.cycles.is_empty()
-            {
+            if let Some((to, from)) = copy {
                 moves.push((weight, index as u32, to, from));
             }
             walk.write(operation);

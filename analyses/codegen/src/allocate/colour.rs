@@ -199,7 +199,8 @@ impl Graph {
                 if walk.branch(operation) {
                     alive.become_all(walk.live.iter());
                 }
-                let copied = T::copied(operation);
+                // What is counted by register in a decided cycle was counted with one each.
+                let copied = T::copied(operation).filter(|_| block.cycles.is_empty());
                 let written: SmallVec<[Virtual; 4]> = operation.writes().collect();
                 for (at, &to) in written.iter().enumerate() {
                     for &other in alive.all.iter().chain(&written[..at]) {

@@ -12,6 +12,16 @@ pub trait Scheduled: Target {
 
     /// The packer of some operations.
     fn packer(processor: &Self::Processor, operations: &[Operation<Self>]) -> Self::Packer;
+    /// The packer of a body whose iterations overlap. Two operations of a cycle that write a `renamed` register are of
+    /// iterations with a register each.
+    fn packer_of_iterations(
+        processor: &Self::Processor,
+        body: &[Operation<Self>],
+        renamed: &dyn Fn(Virtual) -> bool,
+    ) -> Self::Packer {
+        let _ = renamed;
+        Self::packer(processor, body)
+    }
     /// Cycles from the write of a register to its first read that does not wait.
     fn latency(
         processor: &Self::Processor,

@@ -307,32 +307,13 @@ fn graph_of<T: Counted>(
             name: String::new(),
             units: None,
         }],
-        packing: Some(T::packer(
+        packing: Some(T::packer_of_iterations(
             processor,
-            &apart_by_write(operations, renamed, virtuals),
+            operations,
+            &|register| renamed.contains(&register),
         )),
     };
     (graph, found.iter().map(|edge| edge.kind).collect())
-}
-
-/// The operations with another register for each write of a value that has names: those of one cycle are of iterations that have
-/// names of their own.
-fn apart_by_write<T: Counted>(
-    operations: &[Operation<T>],
-    renamed: &FxHashSet<Virtual>,
-    mut next: u32,
-) -> Vec<Operation<T>> {
-    let mut out = operations.to_vec();
-    let targets = out.iter_mut().flat_map(|it| &mut it.targets);
-    for target in targets {
-        if let Operand::Register(Name::Virtual(register)) = target
-            && renamed.contains(register)
-        {
-            *register = Virtual(next);
-            next += 1;
-        }
-    }
-    out
 }
 
 /// The values that have names, ascending.

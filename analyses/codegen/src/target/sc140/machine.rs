@@ -5,7 +5,7 @@ use super::code::{
     self, Allocation, Function, LOOP, Name, Operand, Operation, Virtual, counter, is_access,
     is_move, is_store, operation, writes_truth,
 };
-use super::demands::asked;
+use super::demands::{asked, virtual_of};
 use super::packer::Packing;
 use crate::mir::{
     Arithmetic, Counted, Definition, FrameAccess, FrameAddress, Hidden, Known, RegisterFile,
@@ -449,6 +449,18 @@ impl Scheduled for Sc140 {
     fn packer(sets: &Self::Processor, operations: &[Operation]) -> Packing {
         let asked = operations.iter().map(asked).collect();
         Packing::new(Capacity::of(sets), asked)
+    }
+    fn packer_of_iterations(
+        sets: &Self::Processor,
+        body: &[Operation],
+        renamed: &dyn Fn(Virtual) -> bool,
+    ) -> Packing {
+        let asked = body.iter().map(|operation| {
+            let mut asked = asked(operation);
+            asked.write_apart(&|key| virtual_of(key).is_some_and(renamed));
+            asked
+        });
+        Packing::new(Capacity::of(sets), asked.collect())
     }
     /// A move to an address register, and T for a unit that is not the data unit, are there a set later.
     fn latency(_: &Self::Processor, from: &Operation, to: &Operation, register: Name) -> u32 {

@@ -118,6 +118,12 @@ impl Asked {
             counted,
         }
     }
+
+    /// Writes of these registers stand beside any others in a set: each is to a register of its own. Reads stay those of one.
+    pub(super) fn write_apart(&mut self, renamed: &dyn Fn(u32) -> bool) {
+        self.counted
+            .retain(|key| key.counts == Counts::Uses || !renamed(key.register));
+    }
 }
 
 /// The registers that a demand counts.
