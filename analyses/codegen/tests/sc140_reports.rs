@@ -13,7 +13,7 @@ use lockstep_codegen::target::sc140::emit::{
     emit,
 };
 use lockstep_codegen::target::sc140::packer::Resource;
-use lockstep_codegen::target::sc140::promised::{Proposal, proposed};
+use lockstep_codegen::target::sc140::promised::{Pace, Proposal, proposed};
 use oracle::random::c::Scalar;
 use sc140::{interpreted, kernel_of, module_of};
 
@@ -413,7 +413,11 @@ fn proposals(text: &str, name: &str) -> (Vec<Proposal>, Vec<[(u32, u32); 2]>) {
     let Some(found) = found else {
         return (Vec::new(), Vec::new());
     };
-    let gains = found.gains.iter().map(|gain| [gain.before, gain.after]);
+    let pace = |pace: Pace| (pace.sets, pace.iterations);
+    let gains = found
+        .gains
+        .iter()
+        .map(|gain| [pace(gain.before), pace(gain.after)]);
     (found.promises, gains.collect())
 }
 
@@ -447,6 +451,29 @@ fn promises_that_are_enough_are_proposed_with_what_they_bring() {
     let apart = |proposal: &&Proposal| matches!(proposal, Proposal::Apart { .. });
     assert_eq!(promises.iter().filter(apart).count(), 1, "{promises:?}");
     assert_eq!(gains, [[(3, 1), (1, 4)]]);
+
+    // A chain that is not split: only the second loop can go.
+    let chain = "typedef short Word16;
+typedef int Word32;
+Word32 L_mac(Word32, Word16, Word16);
+int chain(const short *x, const short *y, int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++) s = L_mac(s, x[i], y[i]);
+    return s;
+}
+";
+    let (promises, gains) = proposals(chain, "chain");
+    let readable = |parameter| Proposal::Readable {
+        parameter,
+        bytes: 2,
+    };
+    assert_eq!(promises, [readable(0), readable(1)]);
+    assert_eq!(gains, [[(1, 1), (1, 1)]]);
+    let told = chain.replace(
+        "    int s",
+        "#pragma lockstep readable(x, 2)\n#pragma lockstep readable(y, 4)\n    int s",
+    );
+    assert_eq!(proposals(&told, "chain"), (Vec::new(), Vec::new()));
 
     // Promised already, or nothing to be had.
     let made = plain

@@ -35,7 +35,7 @@ fn judge(kernel: &Kernel, options: &Options) -> (Emitted, Outcome) {
 fn random_streams_compute_the_same() {
     let count = setting("LOCKSTEP_C_KERNELS", 250);
     let first = setting("LOCKSTEP_FIRST", 0);
-    let (mut wide, mut pipelined, mut whole) = (0, 0, 0);
+    let (mut wide, mut pipelined, mut whole, mut beyond) = (0, 0, 0, 0);
     for seed in first..first + count {
         let options = Options {
             pipeline: !seed.is_multiple_of(3),
@@ -55,11 +55,15 @@ fn random_streams_compute_the_same() {
         };
         pipelined += u64::from(loops().any(|it| it.stages > 1));
         whole += u64::from(loops().any(|it| it.whole));
+        beyond += u64::from(loops().any(|it| it.beyond > 0));
     }
     println!(
-        "{count} kernels computed the same; {wide} with wide accesses, {pipelined} pipelined, {whole} without a rest"
+        "{count} kernels computed the same; {wide} with wide accesses, {pipelined} pipelined, {whole} without a rest, {beyond} with reads behind the end"
     );
-    assert!(wide * 4 >= count && whole * 50 >= count, "{wide} {whole}");
+    assert!(
+        wide * 4 >= count && whole * 50 >= count && beyond * 100 >= count,
+        "{wide} {whole} {beyond}"
+    );
 }
 
 /// A kernel of arrays of short numbers and a count.
@@ -195,5 +199,100 @@ fn promised_loops_are_as_short_as_by_hand() {
         let (cycles, by_hand) = (outcome.cycles.total(), 10 + count as u64);
         println!("four outputs of {count} taps: {cycles} cycles, by hand {by_hand}");
         assert!(cycles <= by_hand, "{cycles} {by_hand}\n{}", emitted.text);
+    }
+}
+
+/// The loops of a text with pragmas, in front of a body that is otherwise the same.
+fn promising(text: &str, pragmas: &str) -> String {
+    text.replacen("{\n", &format!("{{\n{pragmas}"), 1)
+}
+
+/// A permission to read behind the end saves the second loop for what is left, and no byte more is read: behind the arrays nothing
+/// is mapped.
+#[test]
+fn reads_behind_the_end_are_those_that_are_promised() {
+    let dot = "int dot(const short *a, const short *b, int n) {
+    unsigned s = 0;
+    for (int i = 0; i < n; i++) s += (unsigned)(a[i] * b[i]);
+    return (int)s;
+}
+";
+    let mixed = "int mixed(const short *a, const short *b, int n) {
+    int s = 0;
+    for (int i = 0; i < n; i++) s ^= a[i] * b[i];
+    return s;
+}
+";
+    for (name, text) in [("dot", dot), ("mixed", mixed)] {
+        let both = |bytes: u32| {
+            promising(
+                text,
+                &format!(
+                    "#pragma lockstep readable(a, {bytes})\n#pragma lockstep readable(b, {bytes})\n"
+                ),
+            )
+        };
+        let behind = |text: &str, count: usize, more: usize| {
+            let arrays = [
+                ("a", numbers(count + more, 3)),
+                ("b", numbers(count + more, 5)),
+            ];
+            let (emitted, _) = judge(
+                &kernel(text, name, &arrays, count as i64),
+                &Options::default(),
+            );
+            emitted.functions[0].loops[0].clone()
+        };
+        let plain = behind(text, 5, 0);
+        assert!(plain.has_rest() && plain.beyond == 0, "{name}: {plain:?}");
+        // The least that is enough, and a byte less.
+        let found = behind(&both(64), 5, 32);
+        let bytes = found.beyond;
+        assert!(
+            !found.has_rest() && bytes > 0 && bytes % 2 == 0,
+            "{name}: {found:?}"
+        );
+        let less = behind(&both(bytes - 1), 5, 0);
+        assert!(less.has_rest() && less.beyond == 0, "{name}: {less:?}");
+        for count in 1..20 {
+            let own = behind(&both(bytes), count, bytes as usize / 2);
+            assert_eq!(
+                (own.has_rest(), own.interval),
+                (false, plain.interval),
+                "{name}"
+            );
+        }
+        // One array alone.
+        let one = promising(text, &format!("#pragma lockstep readable(a, {bytes})\n"));
+        assert!(behind(&one, 5, 0).has_rest(), "{name}");
+    }
+}
+
+/// What the code behind the loop reads is not what an iteration leaves that is none.
+#[test]
+fn iterations_that_are_none_leave_nothing() {
+    let last = "int last(const short *a, int n) {
+#pragma lockstep readable(a, 64)
+    int s = 0;
+    short v = 0;
+    const short *p = a;
+    for (int i = 0; i < n; i++) { v = *p++; s += v * 3; }
+    return s + 7 * v + (int)(p - a);
+}
+";
+    let stored = "int stored(const short *a, short *restrict b, int n) {
+#pragma lockstep readable(a, 64)
+#pragma lockstep readable(b, 64)
+    int s = 0;
+    for (int i = 0; i < n; i++) { b[i] = (short)(a[i] + 1); s += b[i]; }
+    return s;
+}
+";
+    for count in 1..12 {
+        let a = ("a", numbers(count + 32, 3));
+        let b = ("b", numbers(count + 32, 5));
+        let (options, rounds) = (Options::default(), count as i64);
+        judge(&kernel(last, "last", &[a.clone()], rounds), &options);
+        judge(&kernel(stored, "stored", &[a, b], rounds), &options);
     }
 }

@@ -163,6 +163,8 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "iterations": report.iterations,
         "stages": report.stages,
         "copies": report.copies,
+        "rest": report.has_rest(),
+        "beyond": report.beyond,
         "unpipelined": report.unpipelined,
         "units": units.collect::<Vec<Value>>(),
         "critical": critical.collect::<Vec<Value>>(),

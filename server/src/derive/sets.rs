@@ -11,7 +11,7 @@ use codegen::refusal::{Refusal, Refused};
 use codegen::target::sc140::emit::{
     Emitted, LoopReport, Obstacle, Options, Reason, SpillCost, SpilledValue, Unpipelined, emit,
 };
-use codegen::target::sc140::promised::{Proposal, proposed};
+use codegen::target::sc140::promised::{Pace, Proposal, proposed};
 use ir::{Function, Loc, Module, VariableKind};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -165,12 +165,12 @@ pub fn loops_of(db: &dyn Db, item: Item<'_>, module: &Module) -> Option<Vec<Loop
     Some(emitted.functions.into_iter().next()?.loops)
 }
 
-/// A loop that promises would make faster. Sets, and the iterations that they do.
+/// A loop that promises would make better.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PromisedLoop {
     pub head: ItemPlaced,
-    pub before: (u32, u32),
-    pub after: (u32, u32),
+    pub before: Pace,
+    pub after: Pace,
     /// Each with the parameter's name; those about this loop and about all.
     pub promises: Vec<(Proposal, SmolStr)>,
 }
@@ -184,9 +184,9 @@ pub fn promised(db: &dyn Db, item: Item<'_>) -> Option<Vec<PromisedLoop>> {
     let before = made.functions.first()?;
     let found = proposed(module, before, table.sets()?, &Options::default())?;
     let name = |proposal: &Proposal| match proposal {
-        Proposal::Apart { parameter } | Proposal::Aligned { parameter, .. } => {
-            function.parameters[*parameter].name.clone()
-        }
+        Proposal::Apart { parameter }
+        | Proposal::Aligned { parameter, .. }
+        | Proposal::Readable { parameter, .. } => function.parameters[*parameter].name.clone(),
         Proposal::Rounds { .. } => SmolStr::default(),
     };
     let each = found.gains.iter().map(|gain| {

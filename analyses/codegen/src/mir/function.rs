@@ -164,6 +164,14 @@ pub struct Rounds {
 }
 
 impl Rounds {
+    /// Of a loop that is entered, and no more is known.
+    pub const ANY: Rounds = Rounds {
+        least: 1,
+        most: u64::MAX,
+        multiple: 1,
+        iterations: 1,
+    };
+
     /// The number that estimates count with: between the least and the most, on their scale.
     #[must_use]
     pub fn usual(self) -> f64 {
@@ -207,6 +215,8 @@ pub struct Function<T: Target> {
     pub pinned: Vec<(Virtual, T::Register)>,
     /// Registers that hold more than a spill slot does: they never go to memory.
     pub kept: Vec<Virtual>,
+    /// Objects behind which so many bytes may be read, as the source promises.
+    pub readable: Vec<(Object, u32)>,
     /// The registers in which arguments are passed on, in their order, where the convention places them behind all others.
     pub outputs: Vec<Virtual>,
     /// Bytes of arguments that are passed on in memory.
@@ -221,6 +231,13 @@ pub struct Function<T: Target> {
 }
 
 impl<T: Target> Function<T> {
+    /// The bytes behind an object that may be read.
+    #[must_use]
+    pub fn readable_behind(&self, object: &Object) -> u32 {
+        let promised = self.readable.iter().filter(|(own, _)| own == object);
+        promised.map(|(_, bytes)| *bytes).max().unwrap_or(0)
+    }
+
     /// The same without operations.
     pub(crate) fn hollow(&self) -> Function<T> {
         let blocks = self.blocks.iter().map(|block| Block {
@@ -238,6 +255,7 @@ impl<T: Target> Function<T> {
             slots: self.slots.clone(),
             pinned: self.pinned.clone(),
             kept: self.kept.clone(),
+            readable: self.readable.clone(),
             outputs: self.outputs.clone(),
             outgoing: self.outgoing,
             calls: self.calls,
@@ -258,6 +276,7 @@ impl<T: Target> Default for Function<T> {
             slots: Vec::new(),
             pinned: Vec::new(),
             kept: Vec::new(),
+            readable: Vec::new(),
             outputs: Vec::new(),
             outgoing: 0,
             calls: false,

@@ -177,6 +177,11 @@ impl Places {
         Places(found.into_iter().map(|found| place(found?)).collect())
     }
 
+    /// The distance of each iteration's place from the one before, where the place of an access is known.
+    pub(crate) fn step(&self, access: u32) -> Option<i64> {
+        self.0[access as usize].map(|place| place.step)
+    }
+
     /// Returns false where an access reaches no byte that another one does so many iterations later.
     pub(crate) fn may_meet(&self, left: u32, right: u32, iterations: i64) -> bool {
         let [Some(first), Some(other)] = [left, right].map(|at| self.0[at as usize]) else {

@@ -20,6 +20,7 @@
 //! Source: Lam, *Software Pipelining: An Effective Scheduling Technique for VLIW Machines*, PLDI 1988, section 2.3; Rau,
 //! Schlansker and Tirumalai, *Code Generation Schema for Modulo Scheduled Loops*, 1992.
 
+mod beyond;
 pub mod check;
 
 use super::graph::{Edge, Graph, Operation as Placed, Resource, Schedule};
@@ -29,6 +30,7 @@ use crate::mir::dependence::{DependenceKind, Locations, apart, dependences, read
 use crate::mir::liveness::Liveness;
 use crate::mir::places::Places;
 use crate::mir::{Arithmetic, Block, Counted, Function, Name, Operand, Operation, Rounds, Virtual};
+use beyond::Begun;
 use isa::Branch;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
@@ -53,6 +55,8 @@ pub struct Expanded {
     pub kernel: u32,
     /// The stage of each operation of the kernel, its branch left out.
     pub kernel_stages: Vec<u32>,
+    /// The bytes behind the end of an object that are read, at most: the source permits it.
+    pub beyond: u32,
 }
 
 /// The reason why a loop is not pipelined.
@@ -86,6 +90,9 @@ pub struct Plan<T: Counted> {
     /// Keyed by value that has names: how many. Each divides `copies`.
     pub names: FxHashMap<Virtual, u32>,
     pub copies: u32,
+    /// Iterations that are begun behind the last one, and the bytes that they read behind the end of an object.
+    pub begun: u32,
+    pub beyond: u32,
     /// No iterations are left for the loop as it was.
     pub whole: bool,
     /// There are iterations enough for one pass through the kernel.
@@ -95,11 +102,15 @@ pub struct Plan<T: Counted> {
 }
 
 impl<T: Counted> Plan<T> {
+    /// The iterations of the loop that do not begin in the kernel.
+    pub fn ahead(&self) -> u32 {
+        self.schedule.stages() - 1 - self.begun
+    }
     /// The passes through the kernel and the iterations of what is left of the loop, of so many iterations: estimates, of which
     /// none is 0.
     #[must_use]
     pub fn executed(&self, rounds: f64) -> (f64, f64) {
-        let ahead = f64::from(self.schedule.stages() - 1);
+        let ahead = f64::from(self.ahead());
         let copies = f64::from(self.copies);
         // Numbers of iterations leave each rest of a division by the copies alike.
         let rest = match self.whole {
@@ -115,17 +126,22 @@ impl<T: Counted> Plan<T> {
     }
 }
 
-/// Returns true if the rounds of a loop, whatever they are, suffice for one pass through the kernel and come to whole passes.
-fn fills(rounds: Option<Rounds>, stages: u32, copies: u32) -> bool {
-    let (copies, ahead) = (u64::from(copies), u64::from(stages) - 1);
-    rounds.is_some_and(|rounds| {
-        let known = rounds.least == rounds.most;
-        let passes = match known {
-            true => rounds.least.wrapping_sub(ahead) % copies == 0,
-            false => copies == 1 || (rounds.multiple % copies == 0 && ahead % copies == 0),
-        };
-        passes && rounds.least >= ahead + copies
-    })
+/// Returns true if the rounds of a loop, whatever they are, suffice for one pass through the kernel.
+fn suffices(rounds: Rounds, ahead: u32, copies: u32) -> bool {
+    rounds.least >= u64::from(ahead) + u64::from(copies)
+}
+
+/// Returns true if they come to whole passes besides.
+fn fills(rounds: Rounds, ahead: u32, copies: u32) -> bool {
+    let known = rounds.least == rounds.most;
+    let passes = match known {
+        true => rounds.least.wrapping_sub(ahead.into()) % u64::from(copies) == 0,
+        false => {
+            let multiple = rounds.multiple % u64::from(copies) == 0;
+            copies == 1 || multiple && ahead.is_multiple_of(copies)
+        }
+    };
+    passes && suffices(rounds, ahead, copies)
 }
 
 fn registers<T: Counted>(name: Name<T>) -> Option<Virtual> {
@@ -230,19 +246,33 @@ pub fn plan<T: Counted>(
         .into_iter()
         .filter(|to| *to != block);
     let leaves = behind.flat_map(|to| live.at_start(to).iter().collect::<Vec<_>>());
+    let leaves: FxHashSet<Virtual> = leaves.collect();
+    // Control comes to the loop if it has an iteration.
+    let rounds = function.blocks[block as usize].rounds;
+    let rounds = rounds.unwrap_or(Rounds::ANY);
+    let ahead = found.stages() - 1;
+    let begun = match fills(rounds, ahead, copies) {
+        true => Begun::default(),
+        false => {
+            let own = beyond::Loop {
+                function,
+                body,
+                schedule: &found,
+                places: &places,
+                leaves: &leaves,
+            };
+            let begun = own.begun(|begun| fills(rounds, ahead - begun, copies));
+            begun.unwrap_or_default()
+        }
+    };
+    let ahead = ahead - begun.iterations;
     Ok(Plan {
         block,
-        suffices: function.blocks[block as usize]
-            .rounds
-            .is_some_and(|rounds| {
-                rounds.least >= u64::from(found.stages()) - 1 + u64::from(copies)
-            }),
-        whole: fills(
-            function.blocks[block as usize].rounds,
-            found.stages(),
-            copies,
-        ),
-        leaves: leaves.collect(),
+        begun: begun.iterations,
+        beyond: begun.bytes,
+        suffices: suffices(rounds, ahead, copies),
+        whole: fills(rounds, ahead, copies),
+        leaves,
         places,
         body: body.to_vec(),
         back: back.clone(),
@@ -439,6 +469,7 @@ pub fn expand<T: Counted + Arithmetic>(
         length: plan.schedule.start.iter().max().map_or(0, |last| last + 1),
         kernel: block + 2,
         kernel_stages: stages,
+        beyond: plan.beyond,
     })
 }
 
@@ -625,13 +656,20 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         let [few, left, rest, passes] = [T::GUARD, T::GENERAL, T::GENERAL, T::GENERAL]
             .map(|class| self.function.register(class));
         let whole = plan.whole;
+        let apart = i64::from(plan.ahead());
         let mut test = Vec::new();
         if !plan.suffices {
-            let (compare, holds) = T::is_less(few, count, ahead + copies);
+            let (compare, holds) = T::is_less(few, count, apart + copies);
             test.push(compare);
             test.push(T::jump(self.block + INSERTED, Some((few, holds))));
         }
-        test.push(T::add_number(left, count, -ahead));
+        let left = match apart {
+            0 => count,
+            _ => {
+                test.push(T::add_number(left, count, -apart));
+                left
+            }
+        };
         if !whole {
             test.push(T::and_number(rest, left, copies - 1));
         }
@@ -677,8 +715,8 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             }
         }
         let mut ended: Vec<Row<T>> = Vec::new();
-        // As many iterations have begun as in front of the kernel, by names.
-        for iteration in 0..ahead {
+        // As many iterations have begun as in front of the kernel, by names. Those that are none end here.
+        for iteration in 0..apart {
             for number in numbers.clone() {
                 let at = iteration * interval + start(number) - ahead * interval;
                 if at >= 0 {
@@ -706,7 +744,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             .filter(|value| !whole || plan.leaves.contains(&value.0))
         {
             let class = self.function.class(value);
-            let last = self.name(value, ahead - 1);
+            let last = self.name(value, apart - 1);
             behind.operations.push(T::assign(class, value, last));
         }
         if !whole {

@@ -6,7 +6,7 @@
 //!
 //! What is offered has been written, read again, lowered and emitted; its numbers are those of the result.
 
-use super::promised::{pragmas, promised_loop, rate, words};
+use super::promised::{pragmas, promised_loop, rate, without_rest, words};
 use super::{Row, rows_of_item};
 use crate::db::{self, Db, File, Item};
 use crate::derive::loops::in_function;
@@ -15,7 +15,7 @@ use crate::program;
 use crate::views::model::{Action, Doing, edited};
 use codegen::loops::{Edit, ambiguous, is_head, loop_at, restricted, with_lines};
 use codegen::specialize::source::Source;
-use codegen::target::sc140::promised::Proposal;
+use codegen::target::sc140::promised::{Pace, Proposal};
 use ir::{Loc, Module, Site};
 use smol_str::SmolStr;
 use syntax::Span;
@@ -45,12 +45,18 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             let Some(found) = promised_loop(db, file, own) else {
                 return;
             };
-            let mut action =
-                Action::rewrite(PROMISE, "Promise what makes this loop faster".to_owned());
+            let mut action = Action::rewrite(
+                PROMISE,
+                match found.before.is_slower(&found.after) {
+                    true => "Promise what makes this loop faster",
+                    false => "Promise what makes this loop shorter",
+                }
+                .to_owned(),
+            );
             let made = edits(source, function, statement, &found.promises).and_then(|edits| {
                 let after = after(db, item, source, &edits, own)?;
                 // More is promised than the loop needs if it is slower than was found.
-                match rate_is_above(after, found.after) {
+                match after.is_behind(&found.after) {
                     true => Err(format!(
                         "written in front of the loop they bring less: {} cycles an iteration",
                         rate(after)
@@ -60,13 +66,16 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             });
             match made {
                 Ok((after, edits)) => {
-                    action.title = format!(
-                        "{}: {} cycles an iteration instead of {} (estimate for {})",
-                        action.title,
-                        rate(after),
-                        rate(found.before),
-                        processor.name
-                    );
+                    let gain = match found.before.is_slower(&after) {
+                        true => format!(
+                            "{} cycles an iteration instead of {}",
+                            rate(after),
+                            rate(found.before)
+                        ),
+                        false => without_rest(found).unwrap_or_default(),
+                    };
+                    action.title =
+                        format!("{}: {gain} (estimate for {})", action.title, processor.name);
                     action.effect = format!(
                         "nothing checks what callers pass: {}",
                         words(&found.promises)
@@ -111,14 +120,14 @@ fn edits(
     Ok(out)
 }
 
-/// The sets of the loop in the changed text, and the iterations that they do.
+/// The pace of the loop in the changed text.
 fn after(
     db: &dyn Db,
     item: Item<'_>,
     source: &Source<'_>,
     edits: &[Edit],
     row: &Row,
-) -> Result<(u32, u32), String> {
+) -> Result<Pace, String> {
     let gone = || "the loop is not found in the changed text".to_owned();
     let text = edited(source.text, edits).ok_or("the edits overlap")?;
     let rewritten = program::rewritten(db, item, source, &text).ok_or_else(gone)?;
@@ -144,10 +153,5 @@ fn after(
         .into_iter()
         .find(|report| report.head == head)
         .ok_or_else(gone)?;
-    Ok((report.interval, report.iterations.max(1)))
-}
-
-/// Returns true if the first loop takes more cycles an iteration. Sets, and the iterations that they do.
-fn rate_is_above(left: (u32, u32), right: (u32, u32)) -> bool {
-    u64::from(left.0) * u64::from(right.1) > u64::from(right.0) * u64::from(left.1)
+    Ok(Pace::of(&report))
 }

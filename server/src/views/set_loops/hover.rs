@@ -82,6 +82,12 @@ fn table_of(
             "\n\n{} iterations are under way at once; the kernel holds {}. Unpipelined: {} cycles an iteration.",
             report.stages, report.copies, report.unpipelined
         );
+        if report.beyond > 0 {
+            out += &format!(
+                " Its last pass reads up to {} bytes behind the end of an object, as is promised, and leaves no iterations to another loop.",
+                report.beyond
+            );
+        }
     }
     out
 }

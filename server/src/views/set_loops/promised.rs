@@ -4,18 +4,29 @@ use super::Row;
 use crate::db::{self, Db, File};
 use crate::derive::sets::PromisedLoop;
 use crate::program::item_at;
-use codegen::target::sc140::promised::Proposal;
+use codegen::target::sc140::promised::{Pace, Proposal};
 use smol_str::SmolStr;
 
 /// The gain of promises for a loop, and which they are: `1.5 cycles an iteration instead of 2, if these hold: ..`.
 pub fn sentence(db: &dyn Db, file: File, row: &Row) -> Option<String> {
     let own = promised_loop(db, file, row)?;
+    let faster = own.before.is_slower(&own.after);
+    let faster = faster.then(|| {
+        let [after, before] = [own.after, own.before].map(rate);
+        format!("an iteration in {after} instead of {before} cycles")
+    });
+    let parts: Vec<String> = faster.into_iter().chain(without_rest(own)).collect();
     Some(format!(
-        "an iteration in {} instead of {} cycles, if these hold: {}",
-        rate(own.after),
-        rate(own.before),
+        "{}, if these hold: {}",
+        parts.join(", "),
         words(&own.promises)
     ))
+}
+
+/// The other loop that goes.
+pub(super) fn without_rest(own: &PromisedLoop) -> Option<String> {
+    let gone = own.before.rest && !own.after.rest;
+    gone.then(|| "no second loop for the iterations that are left".to_owned())
 }
 
 /// The loop of a row, if promises make it faster.
@@ -35,8 +46,8 @@ pub(super) fn promised_loop<'db>(
 }
 
 /// Cycles an iteration.
-pub(super) fn rate((sets, iterations): (u32, u32)) -> String {
-    let text = format!("{:.2}", f64::from(sets) / f64::from(iterations));
+pub(super) fn rate(pace: Pace) -> String {
+    let text = format!("{:.2}", f64::from(pace.sets) / f64::from(pace.iterations));
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -67,6 +78,9 @@ pub(super) fn pragmas(promises: &[(Proposal, SmolStr)]) -> Vec<String> {
             Proposal::Apart { .. } => None,
             Proposal::Aligned { bytes, .. } => {
                 Some(format!("#pragma lockstep aligned({name}, {bytes})"))
+            }
+            Proposal::Readable { bytes, .. } => {
+                Some(format!("#pragma lockstep readable({name}, {bytes})"))
             }
             Proposal::Rounds { multiple, most, .. } => Some(format!(
                 "#pragma lockstep rounds({multiple}, {most}, {multiple})"

@@ -226,10 +226,12 @@ pub fn check<T: Counted>(
         !plan.whole || !plan.names.contains_key(register) || plan.leaves.contains(register)
     };
     own.retain(|it| !names.contains(it) && is_handed_on(it));
+    // Iterations that are none may change what nothing reads.
+    own.retain(|it| plan.begun == 0 || plan.leaves.contains(it));
     let mut terms = FxHashMap::default();
     let entered = |register: Virtual| places::entered(function, plan.block, register);
     for passes in 1..=3 {
-        let iterations = plan.schedule.stages() - 1 + passes * plan.copies;
+        let iterations = plan.ahead() + passes * plan.copies;
         let mut symbols = |code: &mut dyn FnMut(&mut Symbols<'_, T>)| {
             let mut symbols = Symbols {
                 terms: &mut terms,
@@ -282,12 +284,39 @@ pub fn check<T: Counted>(
                 });
             }
         }
-        order(&accesses, &done, iterations)?;
+        order(function, &accesses, &done, iterations)?;
     }
     Ok(())
 }
 
+/// Returns true for a load, besides those of the loop, that reads no more bytes behind the last one that the loop reads of the
+/// object than the source permits.
+fn is_permitted<T: Counted>(function: &Function<T>, more: &Access<T>, own: &[Access<T>]) -> bool {
+    let end = |access: &Access<T>| {
+        let memory = access.operation.memory.as_ref()?;
+        let (root, at) = access.at.filter(|_| !memory.volatile)?;
+        Some((root, at, at + i64::from(memory.bytes)))
+    };
+    let Some(((root, at, last), memory)) = end(more).zip(more.operation.memory.as_ref()) else {
+        return false;
+    };
+    let own = own.iter().filter_map(|access| {
+        let same = access.operation.memory.as_ref()?.object == memory.object;
+        end(access).filter(|(with, ..)| same && *with == root)
+    });
+    let permitted = i64::from(function.readable_behind(&memory.object));
+    let (first, behind) = own.fold((i64::MAX, i64::MIN), |(first, behind), (_, from, to)| {
+        (first.min(from), behind.max(to))
+    });
+    let loads = T::loads(&more.operation) && !T::stores(&more.operation);
+    loads
+        && more.operation.predicate.is_none()
+        && at >= first
+        && last <= behind.saturating_add(permitted)
+}
+
 fn order<T: Counted>(
+    function: &Function<T>,
     before: &[Access<T>],
     now: &[Access<T>],
     iterations: u32,
@@ -303,7 +332,9 @@ fn order<T: Counted>(
         let place = places.get_mut(&access.term).and_then(Vec::pop);
         found.push(place.ok_or(ExpansionFault::Accesses { iterations })?);
     }
-    if before.len() != now.len() {
+    let more = now.iter().enumerate();
+    let mut more = more.filter(|(place, _)| !found.contains(&(*place as u32)));
+    if !more.all(|(_, access)| is_permitted(function, access, before)) {
         return Err(ExpansionFault::Accesses { iterations });
     }
     for second in 0..before.len() {

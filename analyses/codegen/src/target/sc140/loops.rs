@@ -55,6 +55,8 @@ pub struct LoopReport {
     pub refused: Option<Unpipelined>,
     /// Its rounds fill the kernel: no loop executes what is left.
     pub whole: bool,
+    /// The bytes behind the end of an object that its last pass reads, at most, as the source permits.
+    pub beyond: u32,
     /// The other reasons that hold it back.
     pub reasons: Vec<Reason>,
     /// The stage of each operation of the kernel; empty without one.
@@ -76,6 +78,7 @@ impl Default for LoopReport {
             bounds: None,
             refused: None,
             whole: false,
+            beyond: 0,
             reasons: Vec::new(),
             kernel_stages: Vec::new(),
         }
@@ -164,6 +167,12 @@ impl Unpipelined {
 
 impl LoopReport {
     /// Returns true if its iterations overlap.
+    /// Returns true if another loop executes the iterations that are left.
+    #[must_use]
+    pub const fn has_rest(&self) -> bool {
+        self.is_pipelined() && !self.whole
+    }
+
     #[must_use]
     pub const fn is_pipelined(&self) -> bool {
         self.stages > 1
@@ -431,6 +440,7 @@ fn expanded(
         interval: made.ii,
         stages: made.stages,
         copies: made.copies,
+        beyond: made.beyond,
         kernel_stages: made.kernel_stages,
         ..LoopReport::default()
     };

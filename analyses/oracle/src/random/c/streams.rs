@@ -73,6 +73,10 @@ pub fn streams(seed: u64) -> Kernel {
             };
             pragmas.push_str(&form);
         }
+        if random.percent(40) {
+            let bytes = *random.pick(&[1, 2, 4, 8, 16, 64]);
+            pragmas.push_str(&format!("#pragma lockstep readable({name}, {bytes})\n"));
+        }
         let small = random.percent(50);
         let numbers = (0..ELEMENTS).map(|_| match (element, small) {
             (Scalar::Short, false) => random.between(-0x8000, 0x7fff),

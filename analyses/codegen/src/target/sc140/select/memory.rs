@@ -6,7 +6,9 @@ use super::{Selection, fixed};
 use crate::mir::Object;
 use crate::prepare::origin::Origin;
 use crate::select::Select;
-use ir::{InstData, Language, MemoryAccess, Symbol, Type, Value};
+use ir::cfg::ControlFlow;
+use ir::dominators::DominatorTree;
+use ir::{InstData, Language, MemoryAccess, PromiseKind, Symbol, Type, Value};
 use isa::sc140::{File, Opcode, Reg};
 
 impl Selection<'_> {
@@ -21,6 +23,50 @@ impl Selection<'_> {
             }
             Origin::Symbol(name) => Object::Symbol(name),
             Origin::Constant(name) => Object::Constant(name),
+        }
+    }
+
+    /// Objects behind which the source permits reads, where control comes through the promise ahead of each access.
+    pub(super) fn readable(&mut self) {
+        let source = self.source;
+        let promised = source.promises.iter().filter_map(|it| match it.kind {
+            PromiseKind::Readable {
+                pointer,
+                bytes,
+                block,
+            } => Some((pointer, bytes, block)),
+            _ => None,
+        });
+        let promised: Vec<(Value, u32, ir::Block)> = promised.collect();
+        if promised.is_empty() {
+            return;
+        }
+        let tree = DominatorTree::dominators(&ControlFlow::new(source));
+        for (pointer, bytes, block) in promised {
+            let object = self.object(pointer);
+            let outside = matches!(
+                object,
+                Object::Parameter(_)
+                    | Object::Restrict(_)
+                    | Object::Symbol(_)
+                    | Object::Constant(_)
+            );
+            let mut others = source
+                .layout
+                .iter()
+                .filter(|&&at| !tree.dominates(block, at));
+            let holds = !others.any(|&at| {
+                let mut all = source.blocks[at]
+                    .insts
+                    .iter()
+                    .map(|&inst| &source.insts[inst]);
+                all.any(|data| {
+                    matches!(data.op, ir::Op::Load(_)) && self.object(data.args[0]) == object
+                })
+            });
+            if outside && holds {
+                self.out.readable.push((object, bytes));
+            }
         }
     }
 

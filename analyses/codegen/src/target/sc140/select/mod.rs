@@ -92,6 +92,7 @@ pub(super) fn select(
     };
     selection.flow.rounds = unrolled.rounds.clone();
     selection.fuse();
+    selection.readable();
     selection.blocks();
     match selection.refused.is_empty() {
         true => Ok(selection.flow.finish(control::leave)),
