@@ -189,7 +189,7 @@ fn choices_compute_what_branches_do() {
     assert!(counted * 10 > count * 9 && overlapped * 10 > count);
 }
 
-/// Short intervals: what is chosen costs a comparison and a move.
+/// Short intervals: what is chosen costs a comparison and a move, an extreme one operation.
 #[test]
 fn choices_cost_a_comparison_and_a_move() {
     let table = machine::named("sc140").expect("a table");
@@ -200,7 +200,9 @@ fn choices_cost_a_comparison_and_a_move() {
     let cases = [
         ("z[i] = x[i] < 0 ? -x[i] : x[i];", 1),
         ("if (y[i] > t) { t = y[i]; at = i; }", 2),
-        ("t = y[i] > t ? y[i] : t;", 2),
+        ("t = y[i] > t ? y[i] : t;", 1),
+        ("if (y[i] > t) t = y[i]; if (y[i] < at) at = y[i];", 1),
+        ("{ int a = x[i] < 0 ? -x[i] : x[i]; if (a > t) t = a; }", 1),
         ("if (x[i] < 0) t++;", 2),
         ("if (x[i] < 0) z[i] = 0; else z[i] = x[i];", 1),
         (

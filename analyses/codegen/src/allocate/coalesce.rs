@@ -1,10 +1,10 @@
 //! Moves between registers that may be one.
 
-use crate::mir::Target;
 use crate::mir::function::{Function, Name, Operand, Virtual};
 use crate::mir::liveness::Liveness;
+use crate::mir::{Target, Tuple};
 use ir::EntitySet;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Tuples that are compared with each other.
 const TUPLES: usize = 64;
@@ -72,6 +72,14 @@ impl Graph {
         let differs = pairs.iter().any(|(a, b)| a != b);
         (left.len() == right.len() && differs && pairs.iter().all(fits)).then_some(pairs)
     }
+}
+
+/// Returns true if both are members of tuples of one distance.
+fn meets_member(members: &FxHashMap<u32, Vec<u8>>, a: u32, b: u32) -> bool {
+    let (Some(own), Some(others)) = (members.get(&a), members.get(&b)) else {
+        return false;
+    };
+    own.iter().any(|distance| others.contains(distance))
 }
 
 pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
@@ -153,14 +161,17 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
     }
     // What passes arguments on has its own place.
     let operations = function.blocks.iter().flat_map(|block| &block.operations);
-    let mut tuples: Vec<Vec<Virtual>> = operations
-        .map(T::tuple)
-        .filter(|it| !it.is_empty())
-        .collect();
+    let mut tuples: Vec<Tuple> = operations.filter_map(T::tuple).collect();
     tuples.sort_unstable();
     tuples.dedup();
     // Those of which others are neighbours have one such place, and not that of an argument.
-    let mut members: FxHashSet<u32> = tuples.iter().flatten().map(|tuple| tuple.0).collect();
+    // Those of two distances may be one: the places of all of them follow from that of one.
+    let mut members: FxHashMap<u32, Vec<u8>> = FxHashMap::default();
+    for tuple in &tuples {
+        for member in &tuple.members {
+            members.entry(member.0).or_default().push(tuple.distance);
+        }
+    }
     let mut arguments: FxHashSet<u32> = function
         .parameters
         .iter()
@@ -182,15 +193,16 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
             || pinned.contains(&a)
             || pinned.contains(&b)
             || kept.contains(&to.0) != kept.contains(&from.0)
-            || (members.contains(&a) && (members.contains(&b) || arguments.contains(&b)))
-            || (members.contains(&b) && arguments.contains(&a))
+            || (members.contains_key(&a) && arguments.contains(&b))
+            || (members.contains_key(&b) && arguments.contains(&a))
+            || meets_member(&members, a, b)
             || function.class(Virtual(a)) != function.class(Virtual(b))
             || graph.meets[a as usize].contains(&b);
         if apart {
             continue;
         }
-        if members.contains(&b) {
-            members.insert(a);
+        if let Some(more) = members.remove(&b) {
+            members.entry(a).or_default().extend(more);
         }
         if arguments.contains(&b) {
             arguments.insert(a);
@@ -209,8 +221,9 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
             let same = |(left, right): (&Virtual, &Virtual)| {
                 function.class(*left) == function.class(*right)
             };
-            if each.iter().zip(other).all(same)
-                && let Some(pairs) = graph.pairs((each, other), &linked, &stays)
+            if each.distance == other.distance
+                && each.members.iter().zip(&other.members).all(same)
+                && let Some(pairs) = graph.pairs((&each.members, &other.members), &linked, &stays)
             {
                 for (a, b) in pairs.into_iter().filter(|(a, b)| a != b) {
                     graph.merge(a, b);

@@ -150,7 +150,7 @@ impl<'f, T: Target> Decided<'f, T> {
         limits: &T::Limits,
     ) -> Option<Self> {
         let mut operations = function.blocks.iter().flat_map(|block| &block.operations);
-        let neighbours = operations.any(|operation| !T::tuple(operation).is_empty());
+        let neighbours = operations.any(|operation| T::tuple(operation).is_some());
         if T::marks(function) || !function.outputs.is_empty() || neighbours {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use crate::mir::function::{Function, Name, Operand, Virtual};
 use crate::mir::liveness::Liveness;
-use crate::mir::{RegisterFile, Target};
+use crate::mir::{RegisterFile, Target, Tuple};
 use crate::refusal::Refusal;
 use isa::Branch;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -54,41 +54,137 @@ fn reads<T: Target>(function: &Function<T>) -> Vec<Vec<u32>> {
     out
 }
 
-/// Registers that must be neighbours.
+/// Registers whose places follow from that of one of them.
 #[derive(Default)]
 struct Tuples {
-    all: Vec<Vec<Virtual>>,
-    /// Keyed by member: an index into `all`.
+    groups: Vec<Group>,
+    /// Keyed by member: an index into `groups`.
     index: FxHashMap<Virtual, usize>,
-    /// The most members of one.
+    /// The most members of a tuple.
     widest: usize,
-    /// No register is a member of two.
-    consistent: bool,
+}
+
+/// Tuples that have members in common.
+#[derive(Default)]
+struct Group {
+    tuples: Vec<Tuple>,
+    members: Vec<Virtual>,
 }
 
 impl Tuples {
-    /// The tuple of a member.
-    fn of(&self, register: Virtual) -> Option<&[Virtual]> {
-        self.index.get(&register).map(|&at| &self.all[at][..])
+    /// The group of a member.
+    fn of(&self, register: Virtual) -> Option<&Group> {
+        self.index.get(&register).map(|&at| &self.groups[at])
     }
 
     fn in_function<T: Target>(function: &Function<T>) -> Tuples {
-        let mut out = Tuples {
-            consistent: true,
-            ..Tuples::default()
-        };
+        let mut out = Tuples::default();
         for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-            let tuple = T::tuple(operation);
-            if tuple.is_empty() || out.all.contains(&tuple) {
+            let Some(tuple) = T::tuple(operation) else {
                 continue;
+            };
+            out.widest = out.widest.max(tuple.members.len());
+            let own = tuple.members.iter().filter_map(|it| out.index.get(it));
+            let mut own: Vec<usize> = own.copied().collect();
+            own.sort_unstable();
+            own.dedup();
+            let at = own.first().copied().unwrap_or(out.groups.len());
+            if at == out.groups.len() {
+                out.groups.push(Group::default());
             }
-            out.widest = out.widest.max(tuple.len());
-            for &member in &tuple {
-                out.consistent &= out.index.insert(member, out.all.len()).is_none();
+            // Others join the first of them.
+            for &other in own.iter().skip(1) {
+                let Group { tuples, members } = std::mem::take(&mut out.groups[other]);
+                for &member in &members {
+                    out.index.insert(member, at);
+                }
+                out.groups[at].tuples.extend(tuples);
+                out.groups[at].members.extend(members);
             }
-            out.all.push(tuple);
+            for &member in &tuple.members {
+                if out.index.insert(member, at).is_none() {
+                    out.groups[at].members.push(member);
+                }
+            }
+            if !out.groups[at].tuples.contains(&tuple) {
+                out.groups[at].tuples.push(tuple);
+            }
         }
         out
+    }
+}
+
+impl Group {
+    /// The registers of all members, where the first tuple begins with one of `all`; `None`: they do not go together. Those that
+    /// are `held` by another member's interval have its register, all others one of their own.
+    fn places<T: Target>(
+        &self,
+        first: T::Register,
+        all: &[T::Register],
+        held: &FxHashMap<Virtual, Virtual>,
+    ) -> Option<Vec<(Virtual, T::Register)>> {
+        let places = self.following::<T>(first, all)?;
+        let apart = places
+            .iter()
+            .filter(|(member, _)| !held.contains_key(member));
+        let mut registers: Vec<T::Register> = apart.map(|(_, register)| *register).collect();
+        registers.sort_unstable();
+        let distinct = registers.windows(2).all(|pair| pair[0] != pair[1]);
+        distinct.then_some(places)
+    }
+
+    /// Members that can only have the same register, whichever it is.
+    fn shared<T: Target>(&self, all: &[T::Register]) -> Vec<Vec<Virtual>> {
+        let mut found = all
+            .iter()
+            .filter_map(|&first| self.following::<T>(first, all));
+        let mut sets: Vec<(T::Register, Vec<Virtual>)> = Vec::new();
+        for (member, register) in found.next().into_iter().flatten() {
+            match sets.iter_mut().find(|(own, _)| *own == register) {
+                Some((_, set)) => set.push(member),
+                None => sets.push((register, vec![member])),
+            }
+        }
+        let sets = sets.into_iter().map(|(_, set)| set);
+        sets.filter(|set| set.len() > 1).collect()
+    }
+
+    fn following<T: Target>(
+        &self,
+        first: T::Register,
+        all: &[T::Register],
+    ) -> Option<Vec<(Virtual, T::Register)>> {
+        let mut known: Vec<(Virtual, T::Register)> = Vec::new();
+        let mut left: Vec<&Tuple> = self.tuples.iter().collect();
+        while !left.is_empty() {
+            let place = |known: &[(Virtual, T::Register)], member: Virtual| {
+                let mut own = known.iter().filter(|(it, _)| *it == member);
+                own.next().map(|(_, register)| *register)
+            };
+            let next = left.iter().position(|tuple| {
+                known.is_empty() || tuple.members.iter().any(|&it| place(&known, it).is_some())
+            })?;
+            let tuple = left.remove(next);
+            let fits = |places: &Vec<T::Register>| {
+                let mut pairs = tuple.members.iter().zip(places);
+                pairs.all(|(&member, register)| {
+                    place(&known, member).is_none_or(|known| known == *register)
+                })
+            };
+            let found = match known.is_empty() {
+                true => T::places(tuple, first),
+                false => all
+                    .iter()
+                    .filter_map(|&first| T::places(tuple, first))
+                    .find(fits),
+            }?;
+            for (&member, &register) in tuple.members.iter().zip(&found) {
+                if place(&known, member).is_none() {
+                    known.push((member, register));
+                }
+            }
+        }
+        Some(known)
     }
 }
 
@@ -115,7 +211,14 @@ fn pool<'f, T: Target>(
     all.filter(move |&it| renamed.is_none_or(|first| it < first))
 }
 
-fn intervals<T: Target>(function: &Function<T>, live: &Liveness, tuples: &Tuples) -> Vec<Interval> {
+/// The intervals in the order in which they get registers; and by registers without one of their own, that whose interval holds
+/// theirs: they can only have the same place, one behind the other.
+fn intervals<T: Target>(
+    function: &Function<T>,
+    live: &Liveness,
+    files: &[RegisterFile<T>],
+    tuples: &Tuples,
+) -> (Vec<Interval>, FxHashMap<Virtual, Virtual>) {
     let mut out: Vec<Interval> = (0..function.registers.len() as u32)
         .map(|it| Interval {
             register: Virtual(it),
@@ -188,9 +291,30 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness, tuples: &Tuples
     for &register in &function.kept {
         out[register.0 as usize].fixed = true;
     }
-    for tuple in &tuples.all {
-        let start = tuple.iter().map(|it| out[it.0 as usize].start).min();
-        for each in tuple {
+    let mut held: FxHashMap<Virtual, Virtual> = FxHashMap::default();
+    for group in &tuples.groups {
+        let class = group.members.first().map(|&first| function.class(first));
+        let own = files.iter().filter(|file| Some(file.class) == class);
+        let registers = own.flat_map(|file| file.free.iter().chain(&file.preserved));
+        let registers: Vec<T::Register> = registers.copied().collect();
+        for mut set in group.shared::<T>(&registers) {
+            set.sort_by_key(|it| out[it.0 as usize].start);
+            let mut pairs = set.windows(2);
+            if !pairs.all(|pair| out[pair[0].0 as usize].end < out[pair[1].0 as usize].start) {
+                continue;
+            }
+            for &other in &set[1..] {
+                let Interval { end, weight, .. } = out[other.0 as usize];
+                let first = &mut out[set[0].0 as usize];
+                (first.end, first.weight) = (end, first.weight + weight);
+                out[other.0 as usize].start = u32::MAX;
+                held.insert(other, set[0]);
+            }
+        }
+        let mut alone = group.members.clone();
+        alone.retain(|it| !held.contains_key(it));
+        let start = alone.iter().map(|it| out[it.0 as usize].start).min();
+        for each in alone {
             let own = &mut out[each.0 as usize];
             (own.start, own.fixed) = (start.unwrap_or(own.start), true);
         }
@@ -212,10 +336,10 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness, tuples: &Tuples
     let first = |interval: &Interval| {
         tuples
             .of(interval.register)
-            .map_or(interval.register, |own| own[0])
+            .map_or(interval.register, |own| own.members[0])
     };
     out.sort_by_key(|it| (it.start, first(it), it.register));
-    out
+    (out, held)
 }
 
 /// Values of exclusive files that live beside others of their class, at whatever point.
@@ -345,7 +469,7 @@ pub(super) fn scan<T: Target>(
     let crowded = crowded(function, live, files);
     let named = named(function);
     let tuples = Tuples::in_function(function);
-    let all = intervals(function, live, &tuples);
+    let (all, held) = intervals(function, live, files, &tuples);
     let mut forced: FxHashMap<Virtual, T::Register> = FxHashMap::default();
     for (at, mut interval) in all.iter().copied().enumerate() {
         let (Choice::LeastUsed(kept) | Choice::FarthestRead(kept)) = choice;
@@ -398,11 +522,11 @@ pub(super) fn scan<T: Target>(
         };
         let free = |register: T::Register| T::units(register).all(|unit| !taken[unit]);
         let since = |register: T::Register| T::units(register).map(|unit| freed[unit]).max();
-        let tuple = tuples.of(interval.register);
-        if let Some(tuple) = tuple.filter(|_| !forced.contains_key(&interval.register)) {
+        let group = tuples.of(interval.register);
+        if let Some(group) = group.filter(|_| !forced.contains_key(&interval.register)) {
             let own: Vec<&Interval> = all[at..]
                 .iter()
-                .filter(|it| tuple.contains(&it.register))
+                .filter(|it| group.members.contains(&it.register))
                 .collect();
             let fits = |register: T::Register, own: &Interval| {
                 let within = pool(file, own).any(|it| it == register);
@@ -411,26 +535,25 @@ pub(super) fn scan<T: Target>(
                     .all(|it| it.register != register || it.start > own.end || own.start > it.end);
                 within && clear && free(register)
             };
+            let registers: Vec<T::Register> = pool(file, &interval).collect();
             let begins = |&first: &T::Register| {
-                let registers = T::neighbours(first, tuple.len())?;
-                let member = |(it, register): (&Virtual, &T::Register)| {
+                let places = group.places::<T>(first, &registers, &held)?;
+                let member = |(it, register): &(Virtual, T::Register)| {
                     let mut own = own.iter().filter(|own| own.register == *it);
                     own.all(|own| fits(*register, own))
                 };
-                tuple
-                    .iter()
-                    .zip(&registers)
-                    .all(member)
-                    .then_some(registers)
+                places.iter().all(member).then_some(places)
             };
-            let place =
-                |register: &T::Register| pool(file, &interval).position(|it| it == *register);
-            let all = pool(file, &interval).filter_map(|first| begins(&first));
-            let found = all.min_by_key(|registers| registers.iter().filter_map(place).max());
-            let Some(found) = found.filter(|_| !parameter && tuples.consistent) else {
+            let place = |register: &T::Register| registers.iter().position(|it| it == register);
+            let all = registers.iter().filter_map(begins);
+            let found = all.min_by_key(|places| {
+                let places = places.iter().filter_map(|(_, register)| place(register));
+                places.max()
+            });
+            let Some(found) = found.filter(|_| !parameter) else {
                 return Err(refused(&interval));
             };
-            forced.extend(tuple.iter().copied().zip(found));
+            forced.extend(found);
         }
         let given = forced.get(&interval.register).copied();
         let chosen = given.or_else(|| {
@@ -525,6 +648,9 @@ pub(super) fn scan<T: Target>(
             register,
             file: number,
         });
+    }
+    for (other, first) in held {
+        places[other.0 as usize] = places[first.0 as usize].clone();
     }
     let mut given = places.iter().filter_map(|place| match place {
         Place::Register(register) => Some(*register),

@@ -18,5 +18,5 @@ pub use function::{
 pub use schedule::{Arithmetic, Counted, Predicated, Scheduled};
 pub use target::{
     Definition, FrameAccess, FrameAddress, Hidden, Known, RegisterFile, SpillCode, SpillSlot,
-    Target,
+    Target, Tuple,
 };

@@ -30,6 +30,13 @@ pub struct RegisterFile<T: InstructionSet> {
     pub arrivals: Vec<T::Register>,
 }
 
+/// Virtual registers each of which has its place at a distance from the one in front of it: of 1, neighbours.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Tuple {
+    pub members: Vec<Virtual>,
+    pub distance: u8,
+}
+
 /// A spill slot as an operation of spill code names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpillSlot {
@@ -241,14 +248,14 @@ pub trait Target: InstructionSet {
     fn overlapping(register: Self::Register) -> Vec<Self::Register> {
         vec![register]
     }
-    /// The virtual registers of an operation that must be neighbours, in their order; none, or two at least.
-    fn tuple(operation: &Operation<Self>) -> Vec<Virtual> {
+    /// The virtual registers of an operation that must have places at a distance from each other; two at least.
+    fn tuple(operation: &Operation<Self>) -> Option<Tuple> {
         let _ = operation;
-        Vec::new()
+        None
     }
     /// The registers of a tuple that begins with one; `None`: none begins there.
-    fn neighbours(first: Self::Register, count: usize) -> Option<Vec<Self::Register>> {
-        let _ = (first, count);
+    fn places(tuple: &Tuple, first: Self::Register) -> Option<Vec<Self::Register>> {
+        let _ = (tuple, first);
         None
     }
     /// Returns true if the argument that arrives there may stay.

@@ -105,6 +105,12 @@ pub fn moves(operation: &Operation, register: Name) -> bool {
         || operation.mnemonic.opcode == Opcode::Pop && register != Name::Fixed(Reg::SP)
 }
 
+/// Returns true for the greater or smaller one of two registers that are four apart.
+#[must_use]
+pub const fn is_extreme(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::Max | Opcode::Min)
+}
+
 /// The registers of an access to several elements, one behind the other.
 #[must_use]
 pub fn tuple(operation: &Operation) -> &[Operand] {

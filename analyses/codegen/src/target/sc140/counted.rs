@@ -139,7 +139,9 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
         });
     }
     let rounds = out.blocks[header as usize].rounds;
-    let trips = trips(&mut out, &found, rounds, start == Some(0));
+    let at_least_one = rounds.is_some_and(|rounds| rounds.least > 0)
+        || is_entered_if_it_counts(&out, entered, &found, start);
+    let trips = trips(&mut out, &found, (rounds, at_least_one), start == Some(0));
     out.blocks[entered as usize].operations.extend(trips);
     out.blocks[entered as usize].operations.push(setup(header));
     let region = Region {
@@ -382,12 +384,71 @@ fn constant_behind(function: &Function, mut block: u32, register: Virtual) -> Op
     None
 }
 
+/// Returns true if control comes to a block only where the counter, which has the number `start` there, is not at its limit: the
+/// last branch on the only way compared them.
+fn is_entered_if_it_counts(
+    function: &Function,
+    entered: u32,
+    found: &Counting,
+    start: Option<i64>,
+) -> bool {
+    let mut block = entered;
+    let mut written: Vec<Virtual> = Vec::new();
+    for _ in 0..function.blocks.len() {
+        let all = 0..function.blocks.len() as u32;
+        let mut before = all.filter(|&it| function.successors(it).contains(&block));
+        let (Some(from), None) = (before.next(), before.next()) else {
+            return false;
+        };
+        let operations = &function.blocks[from as usize].operations;
+        let Some((last, flag)) = operations
+            .last()
+            .and_then(|last| Some((last, last.predicate?)))
+            .filter(|(last, _)| last.branch() == Some(Branch::Jump))
+        else {
+            written.extend(operations.iter().flat_map(Operation::writes));
+            block = from;
+            continue;
+        };
+        let writes_flag = |it: &Operation| it.writes().any(|written| written == flag);
+        let Some(compare) = operations.iter().rposition(writes_flag) else {
+            return false;
+        };
+        let taken = last.sources[..] == [Operand::Block(block)];
+        let Some((relation, [left, right])) =
+            relation(&operations[compare]).filter(|_| operations[compare].predicate.is_none())
+        else {
+            return false;
+        };
+        let relation = match (last.mnemonic.opcode == Opcode::Bt) == taken {
+            true => relation,
+            false => relation.negated(),
+        };
+        written.extend(operations[compare..].iter().flat_map(Operation::writes));
+        let number = |it: Limit| match it {
+            Limit::Number(number) => Some(number),
+            Limit::Register(register) if written.contains(&register) => None,
+            Limit::Register(register) => constant_behind(function, from, register),
+        };
+        let same = |one: Limit, other: Limit| match (one, other) {
+            (Limit::Register(register), _) if one == other => !written.contains(&register),
+            _ => number(one).is_some() && number(one) == number(other),
+        };
+        let counts = |it: Limit| {
+            same(it, Limit::Register(found.counter)) || start.is_some() && number(it) == start
+        };
+        return relation == found.relation && counts(left) && same(right, found.limit)
+            || relation.mirrored() == found.relation && counts(right) && same(left, found.limit);
+    }
+    false
+}
+
 /// Operations that count the iterations of a loop and enable it.
-/// `from_zero`: the counter is 0 there.
+/// `at_least_one`: there is one; `from_zero`: the counter is 0 there.
 fn trips(
     function: &mut Function,
     found: &Counting,
-    rounds: Option<Rounds>,
+    (rounds, at_least_one): (Option<Rounds>, bool),
     from_zero: bool,
 ) -> Vec<Operation> {
     let mut out = Vec::new();
@@ -460,7 +521,7 @@ fn trips(
             vec![places.into()],
         ));
     }
-    if rounds.is_none_or(|rounds| rounds.least == 0) {
+    if !at_least_one {
         out.push(operation(
             Opcode::Tstgt,
             vec![flag.into()],

@@ -9,7 +9,7 @@ use super::demands::{asked, virtual_of};
 use super::packer::Packing;
 use crate::mir::{
     Arithmetic, Counted, Definition, FrameAccess, FrameAddress, Hidden, Known, RegisterFile,
-    Scheduled, SpillCode, SpillSlot, Target,
+    Scheduled, SpillCode, SpillSlot, Target, Tuple,
 };
 use isa::InstructionSet;
 use isa::sc140::{Condition, File, Opcode, Reg, Sc140, Status, Unit};
@@ -276,16 +276,29 @@ impl Target for Sc140 {
         };
         first + usize::from(register.number)
     }
-    fn tuple(operation: &Operation) -> Vec<Virtual> {
-        code::tuple(operation)
-            .iter()
-            .filter_map(Operand::virtual_register)
-            .collect()
+    fn tuple(operation: &Operation) -> Option<Tuple> {
+        let is_extreme = code::is_extreme(operation.mnemonic.opcode);
+        let named: Vec<&Operand> = match is_extreme {
+            true => operation.sources.iter().chain(&operation.targets).collect(),
+            false => code::tuple(operation).iter().collect(),
+        };
+        let members = named.into_iter().filter_map(Operand::virtual_register);
+        let members: Vec<Virtual> = members.collect();
+        (members.len() > 1).then_some(Tuple {
+            members,
+            distance: if is_extreme { 4 } else { 1 },
+        })
     }
-    fn neighbours(first: Reg, count: usize) -> Option<Vec<Reg>> {
-        let count = u8::try_from(count).ok()?;
-        let all = (0..count).map(|more| Reg::new(first.file, first.number + more));
-        (first.number.is_multiple_of(count) && first.number + count <= 16).then(|| all.collect())
+    fn places(tuple: &Tuple, first: Reg) -> Option<Vec<Reg>> {
+        let count = u8::try_from(tuple.members.len()).ok()?;
+        let begins = match tuple.distance {
+            1 => first.number.is_multiple_of(count),
+            // Both in one half of the file.
+            distance => first.number % 8 < distance,
+        };
+        let all = (0..count).map(|more| Reg::new(first.file, first.number + more * tuple.distance));
+        let fits = first.number + (count - 1) * tuple.distance < 16;
+        (begins && fits).then(|| all.collect())
     }
     fn stays(_: &Function, register: Reg) -> bool {
         matches!(register.file, File::Data | File::Address)

@@ -20,7 +20,7 @@ use crate::mir::{Scheduled as _, straight};
 use crate::predicate::flag;
 use crate::refusal::{Refusal, Refused};
 use crate::unroll::{Machine, Unrolled, unroll};
-use ir::{Module, Type};
+use ir::{BinaryOp, Module, Op, Type};
 use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
 use rustc_hash::FxHashSet;
@@ -61,12 +61,21 @@ pub(super) fn shortest(
 ) -> Result<(Selected, Placed), Vec<Refused>> {
     // None where none can be shorter than what was found.
     let ways = |source: &ir::Function, unrolled: &Unrolled, found: &[(Selected, Placed)]| {
-        let made = Selected::new(module, named, source.clone(), unrolled, (sets, options))?;
-        let longer = found.iter().any(|found| length(found) <= made.least);
-        Ok::<_, Vec<Refused>>(match longer {
-            true => Vec::new(),
-            false => made.overlapped(sets, options),
-        })
+        let mut ways = Vec::new();
+        // Registers four apart may be more than there are.
+        let extremes: &[bool] = if has_extremes(source) {
+            &[true, false]
+        } else {
+            &[false]
+        };
+        for &extremes in extremes {
+            let how = (sets, options, extremes);
+            let made = Selected::new(module, named, source.clone(), unrolled, how)?;
+            if !found.iter().any(|found| length(found) <= made.least) {
+                ways.extend(made.overlapped(sets, options));
+            }
+        }
+        Ok::<_, Vec<Refused>>(ways)
     };
     let mut place = |made: Selected| -> Result<(Selected, Placed), Refusal> {
         let given = placer(&Unplaced {
@@ -133,6 +142,16 @@ pub(super) fn shortest(
         let reasons = reason.into_iter();
         reasons.map(|reason| Refused { reason, loc }).collect()
     })
+}
+
+/// Returns true if a function takes the greater or the smaller one of two numbers.
+fn has_extremes(source: &ir::Function) -> bool {
+    let of = |&inst: &ir::Inst| {
+        let op = &source.insts[inst].op;
+        matches!(op, Op::Binary(BinaryOp::MinSigned | BinaryOp::MaxSigned, _))
+    };
+    let mut all = source.layout.iter();
+    all.any(|&block| source.blocks[block].insts.iter().any(of))
 }
 
 /// The cycles of a way by the weights of blocks.
@@ -215,9 +234,10 @@ impl Selected {
         named: (usize, &[SmolStr]),
         source: ir::Function,
         unrolled: &Unrolled,
-        (sets, options): (&Sets, &Options),
+        (sets, options, extremes): (&Sets, &Options, bool),
     ) -> Result<Selected, Vec<Refused>> {
-        let mut function = select::select(module, &source, unrolled, named, options.total)?;
+        let how = (options.total, extremes);
+        let mut function = select::select(module, &source, unrolled, named, how)?;
         allocate::simplify(&mut function);
         counted::count(&mut function);
         flag::number(&mut function);

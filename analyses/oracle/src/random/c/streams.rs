@@ -55,6 +55,7 @@ pub fn streams(seed: u64) -> Kernel {
     );
     text.push_str("static short g[80];\n");
     let promised = random.percent(70);
+    let readable = random.percent(50);
     let mut parameters = Vec::new();
     let mut buffers = Vec::new();
     let mut pragmas = String::new();
@@ -73,8 +74,8 @@ pub fn streams(seed: u64) -> Kernel {
             };
             pragmas.push_str(&form);
         }
-        if random.percent(40) {
-            let bytes = *random.pick(&[1, 2, 4, 8, 16, 64]);
+        if readable && random.percent(85) {
+            let bytes = *random.pick(&[1, 4, 8, 16, 64, 64]);
             pragmas.push_str(&format!("#pragma lockstep readable({name}, {bytes})\n"));
         }
         let small = random.percent(50);

@@ -58,6 +58,8 @@ pub(super) struct Selection<'m> {
     refused: Vec<Refused>,
     /// Accesses to several elements that are one.
     wide: &'m FxHashSet<ir::Inst>,
+    /// The greater and the smaller one of two numbers have their instruction, whose registers are four apart.
+    extremes: bool,
     /// True if cases that the IR leaves open have the reference interpreter's values.
     total: bool,
 }
@@ -71,7 +73,7 @@ pub(super) fn select(
     source: &ir::Function,
     unrolled: &Unrolled,
     (number, names): (usize, &[SmolStr]),
-    total: bool,
+    (total, extremes): (bool, bool),
 ) -> Result<Function, Vec<Refused>> {
     let mut selection = Selection {
         module,
@@ -88,6 +90,7 @@ pub(super) fn select(
         refused: Vec::new(),
         wide: &unrolled.wide,
         total,
+        extremes,
         flow: Flow::new(source, names[number].clone()),
     };
     selection.flow.rounds = unrolled.rounds.clone();
