@@ -202,7 +202,7 @@ fn choices_cost_a_comparison_and_a_move() {
         ("if (y[i] > t) { t = y[i]; at = i; }", 2),
         ("t = y[i] > t ? y[i] : t;", 1),
         ("if (y[i] > t) t = y[i]; if (y[i] < at) at = y[i];", 1),
-        ("{ int a = x[i] < 0 ? -x[i] : x[i]; if (a > t) t = a; }", 1),
+        ("{ int a = x[i] < 0 ? -x[i] : x[i]; if (a > t) t = a; }", 2),
         ("if (x[i] < 0) t++;", 2),
         ("if (x[i] < 0) z[i] = 0; else z[i] = x[i];", 1),
         (
