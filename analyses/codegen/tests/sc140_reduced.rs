@@ -15,7 +15,7 @@ use oracle::random::c::fractions;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sc140::{agrees, interpreted, module_of};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Allocated = (Function<Sc140>, Allocation<Sc140>);
 
@@ -182,8 +182,10 @@ fn changes_of_the_result_are_not_accepted() {
         let places = |unplaced: &Unplaced<'_>| -> Option<[Allocated; 2]> {
             let decided =
                 Decided::scanned(unplaced.function, unplaced.sets, &unplaced.limits).ok()?;
-            let after = decided.written(Some(Reduction::AnyClass));
-            Some([decided.written(None), after])
+            let after = decided
+                .reductions(&BTreeSet::new())
+                .written(Reduction::AnyClass);
+            Some([decided.written(), after])
         };
         let mut found: Vec<Option<[Allocated; 2]>> = Vec::new();
         let plain = emit_placed(&module, sets, &options, &mut |unplaced| {

@@ -62,7 +62,7 @@ fn reports(text: &str, fewer: usize) -> Vec<Reports> {
                 let spills = unplaced.limits.spills;
                 let decided = Decided::coloured(unplaced.function, unplaced.sets, &limits);
                 known &= !spills || decided.is_some();
-                decided.filter(|_| spills).map(|it| it.written(None))
+                decided.filter(|_| spills).map(|it| it.written())
             });
             let coloured = emitted.ok().filter(|_| known);
             out.push(Reports {
@@ -325,8 +325,8 @@ impl Reached {
             let _ = emit_placed(&lowered.module, sets, &options, &mut |unplaced| {
                 let (function, limits) = (unplaced.function, &unplaced.limits);
                 let decided = Decided::scanned(function, sets, limits).ok()?;
-                let before = decided.written(None);
-                let after = decided.written(Some(REDUCTION));
+                let before = decided.written();
+                let after = decided.reductions(&BTreeSet::new()).written(REDUCTION);
                 let blocks = function.blocks.iter();
                 let operations: usize = blocks.map(|block| block.operations.len()).sum();
                 let given = before.1.traffic.loads + before.1.traffic.stores;

@@ -14,7 +14,7 @@ use crate::mir::liveness::Liveness;
 use crate::mir::{FrameAddress, FrameOffset, SpillCode, SpillSlot, Target};
 use crate::refusal::Refusal;
 use crate::spills::{
-    self,
+    self, Reducing,
     code::{Code, Home, Step},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -179,41 +179,30 @@ impl<'f, T: Target> Decided<'f, T> {
         })
     }
 
-    /// The function with its registers, as it was decided or with less spill code.
+    /// The function with its registers, as it was decided.
     ///
     /// # Panics
-    /// In debug builds, where `check` finds a violation in the function as it was decided, or `spills::check` does not show that
-    /// the reduced one does the same.
+    /// In debug builds, where `check` finds a violation.
     #[must_use]
-    pub fn written(&self, reduction: Option<Reduction>) -> (Function<T>, Allocation<T>) {
-        self.written_but(reduction, &BTreeSet::new())
-    }
-
-    /// The same, but for the loads and stores of some values, which stay.
-    ///
-    /// # Panics
-    /// As `written`.
-    #[must_use]
-    pub fn written_but(
-        &self,
-        reduction: Option<Reduction>,
-        staying: &BTreeSet<Virtual>,
-    ) -> (Function<T>, Allocation<T>) {
-        let (now, allocation) = self.made(reduction, staying);
+    pub fn written(&self) -> (Function<T>, Allocation<T>) {
+        let (now, allocation) = self.made(&self.code(), false);
         if cfg!(debug_assertions) {
-            match reduction {
-                None => {
-                    let verdict = check::check(self.before, &now, &allocation);
-                    assert_eq!(verdict, Ok(()), "{}", now.name);
-                }
-                Some(_) => {
-                    let (plain, places) = self.made(None, staying);
-                    let verdict = spills::check::check((&plain, &places), (&now, &allocation));
-                    assert_eq!(verdict, Ok(()), "{}", now.name);
-                }
-            }
+            let verdict = check::check(self.before, &now, &allocation);
+            assert_eq!(verdict, Ok(()), "{}", now.name);
         }
         (now, allocation)
+    }
+
+    /// The function with less spill code. The loads and stores of values that are `staying` stay.
+    #[must_use]
+    pub fn reductions(&self, staying: &BTreeSet<Virtual>) -> Reductions<'_, 'f, T> {
+        let mut code = self.code();
+        let idle = code.traffic() == Traffic::default();
+        code.keep(staying);
+        Reductions {
+            decided: self,
+            reducing: (!idle).then(|| Reducing::new(code, &self.homes)),
+        }
     }
 
     /// The spilled values that blocks load or store as it was decided.
@@ -232,19 +221,37 @@ impl<'f, T: Target> Decided<'f, T> {
         code
     }
 
-    fn made(
-        &self,
-        reduction: Option<Reduction>,
-        staying: &BTreeSet<Virtual>,
-    ) -> (Function<T>, Allocation<T>) {
-        let mut code = self.code();
-        let reduction = reduction.filter(|_| code.traffic() != Traffic::default());
-        if let Some(reduction) = reduction {
-            code.keep(staying);
-            spills::reduce(&mut code, reduction, &self.homes);
-        }
+    fn made(&self, code: &Code<'_, T>, shared: bool) -> (Function<T>, Allocation<T>) {
         let mut now = self.work.hollow();
-        let allocation = spills::write(&mut now, code.written(reduction.is_some()));
+        let allocation = spills::write(&mut now, code.written(shared));
+        (now, allocation)
+    }
+}
+
+/// A decided function with less spill code, as much less as is asked for.
+#[derive(Debug)]
+pub struct Reductions<'d, 'f, T: Target> {
+    decided: &'d Decided<'f, T>,
+    /// `None`: there is no spill code.
+    reducing: Option<Reducing<'d, 'd, T>>,
+}
+
+impl<T: Target> Reductions<'_, '_, T> {
+    /// The function with its registers and without what such an extent takes away.
+    ///
+    /// # Panics
+    /// In debug builds, where `spills::check` does not show that it does the same.
+    #[must_use]
+    pub fn written(&self, reduction: Reduction) -> (Function<T>, Allocation<T>) {
+        let Some(reducing) = &self.reducing else {
+            return self.decided.written();
+        };
+        let (now, allocation) = self.decided.made(&reducing.reduced(reduction), true);
+        if cfg!(debug_assertions) {
+            let (plain, places) = self.decided.made(&self.decided.code(), false);
+            let verdict = spills::check::check((&plain, &places), (&now, &allocation));
+            assert_eq!(verdict, Ok(()), "{}", now.name);
+        }
         (now, allocation)
     }
 }

@@ -31,7 +31,7 @@ mod simplify;
 pub(crate) mod split;
 
 pub use crate::spills::{Reduction, Traffic};
-pub use decided::Decided;
+pub use decided::{Decided, Reductions};
 pub use rounds::Order;
 pub use scan::Place;
 
@@ -158,7 +158,7 @@ pub fn allocate<T: Target>(
     processor: &T::Processor,
     limits: &T::Limits,
 ) -> Result<Allocation<T>, Refusal> {
-    let (placed, allocation) = Decided::scanned(function, processor, limits)?.written(None);
+    let (placed, allocation) = Decided::scanned(function, processor, limits)?.written();
     *function = placed;
     Ok(allocation)
 }

@@ -16,7 +16,6 @@ use ir::{EntitySet, Loc};
 use isa::Branch;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// The place of a spilled value: an index into `Code::homes`.
@@ -356,16 +355,18 @@ impl<'f, T: Target> Code<'f, T> {
     }
 
     /// The reads and writes of a step of a block. Calls and returns read what the block has put into registers by name.
-    pub(crate) fn touched<'s>(&self, steps: &'s Steps<T>, at: usize) -> Cow<'s, Touched> {
+    pub(crate) fn touched<'s>(&self, steps: &'s Steps<T>, at: usize) -> &'s Touched {
         let own = steps.known(at, || self.by_itself(&steps[at]));
         if let Step::Operation(operation) = &steps[at]
             && let Some(branch @ (Branch::Call | Branch::Return)) = operation.branch()
         {
-            let mut out = own.clone();
-            self.passed(&steps[..at], operation, branch, &mut out);
-            return Cow::Owned(out);
+            return steps.passing(at, || {
+                let mut out = own.clone();
+                self.passed(&steps[..at], operation, branch, &mut out);
+                out
+            });
         }
-        Cow::Borrowed(own)
+        own
     }
 
     /// The same, without what is passed to others.
@@ -550,7 +551,7 @@ impl<T: Target> Code<'_, T> {
                 }
             }
             each(group.clone(), live);
-            let touched: SmallVec<[Cow<'_, Touched>; 1]> = group
+            let touched: SmallVec<[&Touched; 1]> = group
                 .map(|number| self.touched(&at.steps, number))
                 .collect();
             for location in touched.iter().flat_map(|it| &it.kills) {

@@ -138,7 +138,7 @@ impl Reaching {
             .iter()
             .map(|block| {
                 let all = 0..block.steps.len();
-                all.map(|at| code.touched(&block.steps, at).into_owned())
+                all.map(|at| code.touched(&block.steps, at).clone())
                     .collect()
             })
             .collect();

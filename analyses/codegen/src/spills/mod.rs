@@ -32,6 +32,7 @@ use crate::mir::{Operation, Target};
 use code::{Block, Code, Home, Location, Step};
 use ir::EntitySet;
 use ir::liveness::Liveness;
+use std::cell::OnceCell;
 
 /// Rounds over all webs; each takes the facts and the lives anew.
 const ROUNDS: usize = 8;
@@ -50,29 +51,59 @@ pub enum Reduction {
     Pieces,
 }
 
-/// Takes transfers away. Values may live in these registers, most welcome first, where nothing else does.
-pub(crate) fn reduce<T: Target>(
-    code: &mut Code<'_, T>,
-    reduction: Reduction,
-    colours: &[T::Register],
-) {
-    first_phase(code);
-    // The registers of moves that go are free for what is left.
-    while rounds(code, reduction, colours) {
-        copies::join(code);
-    }
-    if reduction == Reduction::Pieces && !code.homes.is_empty() {
-        for _ in 0..ROUNDS {
-            if !pieces::round(code, colours) {
-                break;
-            }
-            first_phase(code);
-            webs::split(code);
+/// A function whose transfers are taken away step by step: what several extents have in common is done once.
+///
+/// Values may live in the registers of `colours`, most welcome first, where nothing else does.
+#[derive(Debug)]
+pub(crate) struct Reducing<'f, 'c, T: Target> {
+    colours: &'c [T::Register],
+    /// Behind the first phase.
+    first: Code<'f, T>,
+    /// Behind the second one, with registers of all classes.
+    coloured: OnceCell<Code<'f, T>>,
+}
+
+impl<'f, 'c, T: Target> Reducing<'f, 'c, T> {
+    pub(crate) fn new(mut code: Code<'f, T>, colours: &'c [T::Register]) -> Self {
+        first_phase(&mut code);
+        Reducing {
+            colours,
+            first: code,
+            coloured: OnceCell::new(),
         }
     }
-    copies::join(code);
-    redundant::dead(code);
-    webs::split(code);
+
+    /// The code without what such an extent takes away.
+    pub(crate) fn reduced(&self, reduction: Reduction) -> Code<'f, T> {
+        let coloured = |reduction: Reduction| {
+            let mut code = self.first.clone();
+            // The registers of moves that go are free for what is left.
+            while rounds(&mut code, reduction, self.colours) {
+                copies::join(&mut code);
+            }
+            code
+        };
+        let mut code = match reduction {
+            Reduction::Redundant | Reduction::OwnClass => coloured(reduction),
+            Reduction::AnyClass | Reduction::Pieces => {
+                let all = self.coloured.get_or_init(|| coloured(Reduction::AnyClass));
+                all.clone()
+            }
+        };
+        if reduction == Reduction::Pieces && !code.homes.is_empty() {
+            for _ in 0..ROUNDS {
+                if !pieces::round(&mut code, self.colours) {
+                    break;
+                }
+                first_phase(&mut code);
+                webs::split(&mut code);
+            }
+        }
+        copies::join(&mut code);
+        redundant::dead(&mut code);
+        webs::split(&mut code);
+        code
+    }
 }
 
 /// Rounds of the second phase, with the first one behind each. Returns true if transfers went.

@@ -2,7 +2,7 @@
 
 use super::code::{Block, Code, Home, Location, Step};
 use super::steps::Steps;
-use super::{Reduction, Traffic, colour, first_phase, reduce, webs};
+use super::{Reducing, Reduction, Traffic, colour, first_phase, webs};
 use crate::mir::{self, Object, Operand, Reference, Virtual};
 use crate::target::sc140::code::{Function, Operation, operation};
 use ir::Loc;
@@ -181,6 +181,11 @@ const FIGURE_1: &str = "
     return";
 
 /// TV-1: what is accumulated is nothing, so that the second store stores what is there.
+/// The code without what such an extent takes away.
+fn reduced<'f>(code: &Code<'f, Sc140>, reduction: Reduction, colours: &[Reg]) -> Code<'f, Sc140> {
+    Reducing::new(code.clone(), colours).reduced(reduction)
+}
+
 #[test]
 fn an_accumulation_of_nothing_makes_the_store_redundant() {
     with(FIGURE_1, 1, |code| {
@@ -190,7 +195,7 @@ fn an_accumulation_of_nothing_makes_the_store_redundant() {
         let steps = shown(code).concat();
         assert!(!steps.contains("mac"), "{steps}");
         assert!(steps.contains("store d3,s0"), "{steps}");
-        reduce(code, Reduction::AnyClass, &[]);
+        *code = reduced(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (0, 0), "{:?}", shown(code));
     });
     // It is not nothing where the factor is not known.
@@ -297,7 +302,7 @@ const FIGURE_5: &str = "
 #[test]
 fn a_sum_is_computed_again_from_registers_that_would_be_dead() {
     with(FIGURE_5, 1, |code| {
-        reduce(code, Reduction::AnyClass, &[]);
+        *code = reduced(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (0, 0), "{:?}", shown(code));
     });
     // Not where one of them is gone.
@@ -305,7 +310,7 @@ fn a_sum_is_computed_again_from_registers_that_would_be_dead() {
         &FIGURE_5.replace("def r3\n", "def r1\n    use r1\n    def r3\n"),
         1,
         |code| {
-            reduce(code, Reduction::AnyClass, &[]);
+            *code = reduced(code, Reduction::AnyClass, &[]);
             assert_eq!(counted(code), (1, 1), "{:?}", shown(code));
         },
     );
@@ -344,7 +349,7 @@ fn an_operand_whose_register_is_given_away_is_gone() {
         assert!(steps.contains("copy d1,d4"), "{steps}");
         assert_eq!(counted(code), (1, 1), "{steps}");
         // In no later round either.
-        reduce(code, Reduction::AnyClass, &[D(1)]);
+        *code = reduced(code, Reduction::AnyClass, &[D(1)]);
         assert_eq!(counted(code), (1, 1), "{:?}", shown(code));
     });
 }
@@ -385,7 +390,7 @@ fn two_registers_hold_what_three_values_need() {
         assert_eq!(counted(code), (1, 1));
         let steps = shown(code);
         assert!(steps[1].starts_with("load s0,d1"), "{steps:?}");
-        reduce(code, Reduction::AnyClass, &[]);
+        *code = reduced(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (0, 0));
         let copies: usize = shown(code)
             .iter()
@@ -411,7 +416,7 @@ fn a_web_takes_a_free_register() {
         use r1
         return";
     with(text, 1, |code| {
-        reduce(code, Reduction::AnyClass, &[D(2), D(3)]);
+        *code = reduced(code, Reduction::AnyClass, &[D(2), D(3)]);
         assert_eq!(counted(code), (0, 0));
         assert_eq!(
             shown(code)[0].matches("copy d1,d3").count(),
@@ -421,16 +426,16 @@ fn a_web_takes_a_free_register() {
         );
     });
     with(text, 1, |code| {
-        reduce(code, Reduction::AnyClass, &[D(2)]);
+        *code = reduced(code, Reduction::AnyClass, &[D(2)]);
         assert_eq!(counted(code), (1, 1));
     });
     with(text, 1, |code| {
-        reduce(code, Reduction::OwnClass, &[Reg::address(3)]);
+        *code = reduced(code, Reduction::OwnClass, &[Reg::address(3)]);
         assert_eq!(counted(code), (1, 1));
     });
     // Of the other file, too, by moves that stay.
     with(text, 1, |code| {
-        reduce(code, Reduction::AnyClass, &[Reg::address(3)]);
+        *code = reduced(code, Reduction::AnyClass, &[Reg::address(3)]);
         assert_eq!(counted(code), (0, 0));
         assert!(shown(code)[0].contains("copy d1,r3"), "{:?}", shown(code));
     });
@@ -449,7 +454,7 @@ fn a_saved_register_must_pay() {
         use r1
         return";
     with(text, 1, |code| {
-        reduce(code, Reduction::AnyClass, &[D(6)]);
+        *code = reduced(code, Reduction::AnyClass, &[D(6)]);
         assert_eq!(counted(code), (1, 1));
     });
 }
@@ -473,7 +478,7 @@ fn slots_are_shared() {
         use r2
         return";
     with(text, 2, |code| {
-        reduce(code, Reduction::AnyClass, &[]);
+        *code = reduced(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (2, 2));
         let (offsets, bytes) = super::slots(code, true);
         assert_eq!((&offsets[..], bytes), (&[0, 0][..], 4));
@@ -508,7 +513,7 @@ fn an_expression_of_what_meets_is_kept() {
     with(text, 1, |code| {
         let live = Liveness::of(&*code);
         assert!(live.starts[4].contains(&Location::home::<Sc140>(Home(0))));
-        reduce(code, Reduction::AnyClass, &[]);
+        *code = reduced(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (0, 0), "{:?}", shown(code));
     });
     // Not where another register was added to on one side.
@@ -519,7 +524,7 @@ fn an_expression_of_what_meets_is_kept() {
     );
     with(&other, 1, |code| {
         assert_ne!(other, text);
-        reduce(code, Reduction::AnyClass, &[]);
+        *code = reduced(code, Reduction::AnyClass, &[]);
         assert_eq!(counted(code), (1, 2), "{:?}", shown(code));
     });
 }
@@ -546,7 +551,7 @@ fn a_result_waits_in_its_register_for_the_return() {
         use r0
         return";
     with(text, 1, |code| {
-        reduce(code, Reduction::AnyClass, &[D(0)]);
+        *code = reduced(code, Reduction::AnyClass, &[D(0)]);
         let steps = shown(code);
         assert!(steps[1].contains("tfr"), "{steps:?}");
     });
@@ -563,7 +568,7 @@ fn a_result_waits_in_its_register_for_the_return() {
         r0 = tfr r1
         return";
     with(loaded, 1, |code| {
-        reduce(code, Reduction::AnyClass, &[]);
+        *code = reduced(code, Reduction::AnyClass, &[]);
         let steps = shown(code);
         assert!(steps[0].ends_with("tfr; rts"), "{steps:?}");
     });
@@ -590,7 +595,7 @@ fn a_move_behind_a_branch_stays() {
         use r1
         return";
     with(text, 1, |code| {
-        reduce(code, Reduction::AnyClass, &[D(5)]);
+        *code = reduced(code, Reduction::AnyClass, &[D(5)]);
         let steps = shown(code);
         assert!(steps[0].contains("copy d13,d5"), "{steps:?}");
     });

@@ -10,12 +10,12 @@
 //!
 //! Large functions are scanned and coloured, and the shorter one is reduced.
 
-use super::code::{Allocation, Function, Name, Operand, Operation, Virtual};
+use super::code::{Allocation, Function, Name, Operand, Operation};
 use super::frame::Frame;
 use super::machine::{Limits, locate};
 use super::obstacles::Lengthened;
 use super::{delay, loops};
-use crate::allocate::{self, Decided, Order, Reduction, Traffic};
+use crate::allocate::{self, Decided, Order, Reduction, Reductions, Traffic};
 use crate::machine::sets::Sets;
 use crate::mir::Block;
 use crate::mir::{Scheduled as _, Target as _};
@@ -24,6 +24,7 @@ use crate::predicate::counts::Counts;
 use crate::refusal::Refusal;
 use isa::Branch;
 use isa::sc140::{Opcode, Reg, Sc140, Unit};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 /// The ways of reducing spills, the one that takes most away first.
@@ -56,6 +57,13 @@ pub(super) struct Placed {
     pub(super) cycles: f64,
 }
 
+impl Placed {
+    /// The cycles that are left if each transfer goes, with its set and one that waits for it.
+    pub(super) fn least(&self) -> f64 {
+        self.cycles - 2.0 * self.allocation.traffic.executed
+    }
+}
+
 /// The extent to which the spills of a function are reduced.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Reduced {
@@ -67,12 +75,13 @@ pub(super) enum Reduced {
     Rejected(Lengthened),
 }
 
-/// Gives registers. `spills`: they do not suffice; `fewer` of each file are left out.
+/// Gives registers. `spills`: they do not suffice; `fewer` of each file are left out. `reduce`: what spills is reduced, where that may
+/// lead to less than so many cycles.
 pub(super) fn place(
     function: &Function,
     sets: &Sets,
     (fewer, spills): (usize, bool),
-    reduce: bool,
+    reduce: Option<f64>,
 ) -> Result<Placed, Refusal> {
     let limits = |spills| Limits { spills, fewer };
     // Registers that are kept back may be those that a pipelined loop lacks.
@@ -95,14 +104,9 @@ pub(super) fn place(
         }
     };
     let decided: Vec<Decided<'_, Sc140>> = std::iter::once(first).chain(others).collect();
-    let packed_but = |decided: &Decided<'_, Sc140>, reduction, staying: &BTreeSet<Virtual>| {
-        let (function, allocation) = decided.written_but(reduction, staying);
-        Packed::new(function, allocation, sets)
-    };
-    let nothing = BTreeSet::new();
-    let packed = |decided: &Decided<'_, Sc140>, reduction| packed_but(decided, reduction, &nothing);
-    let mut all: Vec<(&Decided<'_, Sc140>, Packed)> =
-        decided.iter().map(|own| (own, packed(own, None))).collect();
+    let packed = |(function, allocation)| Packed::new(function, allocation, sets);
+    let plain = decided.iter().map(|own| (own, packed(own.written())));
+    let mut all: Vec<(&Decided<'_, Sc140>, Packed)> = plain.collect();
     // The one first that may become the shortest.
     all.sort_by(|(_, it), (_, other)| it.least().total_cmp(&other.least()));
     let shortest = |&it: &usize, &other: &usize| all[it].1.cycles.total_cmp(&all[other].1.cycles);
@@ -110,32 +114,42 @@ pub(super) fn place(
     let base = &all[base].1;
     let given = base.allocation.traffic;
     let mut reduced = match reduce {
-        true => Reduced::Fully,
-        false => Reduced::Kept,
+        Some(_) => Reduced::Fully,
+        None => Reduced::Kept,
     };
+    let below = reduce.unwrap_or(f64::NEG_INFINITY);
     // What saves transfers may make sets wait.
     let mut chosen: Option<Packed> = None;
-    let reduces = reduce && given != Traffic::default();
+    let reduces = reduce.is_some() && given != Traffic::default();
     let counts = match reduces {
         true => Counts::of(&base.function),
         false => Counts::default(),
+    };
+    let nothing = BTreeSet::new();
+    let known: Vec<OnceCell<Reductions<'_, '_, Sc140>>> =
+        (0..all.len()).map(|_| OnceCell::new()).collect();
+    let reduced_by = |at: usize, reduction| {
+        let (decided, _) = &all[at];
+        let known = known[at].get_or_init(|| decided.reductions(&nothing));
+        packed(known.written(reduction))
     };
     let reductions = REDUCTIONS.into_iter();
     for reduction in reductions.filter(|_| reduces) {
         let pieces = reduction == Reduction::AnyClass && !is_large(function);
         let mut found: Option<Packed> = None;
         let mut worse: Vec<(&Decided<'_, Sc140>, Reduction, Packed)> = Vec::new();
-        for (decided, own) in &all {
+        for (at, (decided, own)) in all.iter().enumerate() {
             let most = found.as_ref().map_or(base.cycles, |found| found.cycles);
+            let most = most.min(below);
             let is_base = std::ptr::eq(own, base);
             if own.least() > most || is_large(function) && !is_base {
                 continue;
             }
-            let mut made = vec![(reduction, packed(decided, Some(reduction)))];
+            let mut made = vec![(reduction, reduced_by(at, reduction))];
             // What still is loaded may wait in several registers.
             if pieces && made[0].1.allocation.traffic.loads > 0 {
                 let reduction = Reduction::Pieces;
-                made.insert(0, (reduction, packed(decided, Some(reduction))));
+                made.insert(0, (reduction, reduced_by(at, reduction)));
             }
             for (reduction, made) in made {
                 match made.is_no_worse_than(base, &counts) {
@@ -154,7 +168,13 @@ pub(super) fn place(
             break;
         }
         if pieces {
+            worse.sort_by(|(.., it), (.., other)| it.cycles.total_cmp(&other.cycles));
             for (decided, reduction, made) in worse {
+                // With more in memory it is not shorter.
+                let most = chosen.as_ref().map_or(base.cycles, |found| found.cycles);
+                if made.cycles >= most.min(below) {
+                    break;
+                }
                 // Values that blocks move which become longer stay in memory.
                 let mut staying = BTreeSet::new();
                 let mut made = made;
@@ -164,7 +184,7 @@ pub(super) fn place(
                     if staying.len() == known {
                         break;
                     }
-                    made = packed_but(decided, Some(reduction), &staying);
+                    made = packed(decided.reductions(&staying).written(reduction));
                     if made.is_no_worse_than(base, &counts) {
                         Packed::shorter(&mut chosen, made);
                         break;
