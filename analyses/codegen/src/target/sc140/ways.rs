@@ -25,6 +25,7 @@ use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
+use std::cell::Cell;
 
 /// The accesses to several elements. Objects of the file and of the frame that hold a quad of numbers are aligned for it.
 pub(super) const WIDE: Machine = Machine {
@@ -80,6 +81,8 @@ pub(super) fn shortest(
         }
         Ok::<_, Vec<Refused>>(ways)
     };
+    // What is placed otherwise stays so.
+    let own = Cell::new(options.reduce_spills);
     let mut place = |made: Selected, reduce: Option<f64>| -> Result<(Selected, Placed), Refusal> {
         let given = placer(&Unplaced {
             function: &made.function,
@@ -91,7 +94,10 @@ pub(super) fn shortest(
         });
         let lacking = (options.fewer, made.spills);
         let placed = match given {
-            Some((function, allocation)) => placed::packed_as(function, allocation, sets),
+            Some((function, allocation)) => {
+                own.set(false);
+                placed::packed_as(function, allocation, sets)
+            }
             None => placed::place(&made.function, sets, lacking, reduce)?,
         };
         let frame = Frame::of(&placed.function, &placed.allocation);
@@ -129,7 +135,9 @@ pub(super) fn shortest(
     };
     let mut reason = None;
     for made in ways(&source, &plain, &found)? {
-        match place(made, None) {
+        // A frame that is out of reach may be smaller with less in it.
+        let smaller = || options.reduce_spills.then_some(f64::INFINITY);
+        match place(made.clone(), None).or_else(|_| place(made, smaller())) {
             Ok(placed) => found.push(placed),
             Err(refusal) => reason = Some(refusal),
         }
@@ -137,11 +145,7 @@ pub(super) fn shortest(
     // What spills is reduced where that may lead to the shortest way: it takes longer than all else.
     found.sort_by(|one, other| length(one).total_cmp(&length(other)));
     let mut shortest = f64::INFINITY;
-    for way in found
-        .iter_mut()
-        .take(REDUCED)
-        .filter(|_| options.reduce_spills)
-    {
+    for way in found.iter_mut().take(REDUCED).filter(|_| own.get()) {
         if way.1.least() < shortest
             && let Ok(reduced) = place(way.0.clone(), Some(shortest))
         {
