@@ -292,7 +292,10 @@ fn iterations_that_are_none_leave_nothing() {
         let a = ("a", numbers(count + 32, 3));
         let b = ("b", numbers(count + 32, 5));
         let (options, rounds) = (Options::default(), count as i64);
-        judge(&kernel(last, "last", &[a.clone()], rounds), &options);
+        judge(
+            &kernel(last, "last", std::slice::from_ref(&a), rounds),
+            &options,
+        );
         judge(&kernel(stored, "stored", &[a, b], rounds), &options);
     }
 }

@@ -650,7 +650,7 @@ pub(super) fn scan<T: Target>(
         });
     }
     for (other, first) in held {
-        places[other.0 as usize] = places[first.0 as usize].clone();
+        places[other.0 as usize] = places[first.0 as usize];
     }
     let mut given = places.iter().filter_map(|place| match place {
         Place::Register(register) => Some(*register),

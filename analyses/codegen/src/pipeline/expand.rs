@@ -137,7 +137,7 @@ fn fills(rounds: Rounds, ahead: u32, copies: u32) -> bool {
     let passes = match known {
         true => rounds.least.wrapping_sub(ahead.into()) % u64::from(copies) == 0,
         false => {
-            let multiple = rounds.multiple % u64::from(copies) == 0;
+            let multiple = rounds.multiple.is_multiple_of(u64::from(copies));
             copies == 1 || multiple && ahead.is_multiple_of(copies)
         }
     };

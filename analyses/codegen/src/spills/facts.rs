@@ -116,7 +116,7 @@ impl<T: Target> Facts<T> {
             for number in group.clone() {
                 let step = &at.steps[number];
                 let touched = code.touched(&at.steps, number);
-                let given = self.value(code, step, &touched, &state);
+                let given = self.value(code, step, touched, &state);
                 each(Point {
                     numbers: &self.numbers,
                     step: number,
