@@ -37,7 +37,7 @@ struct Side {
 /// Replaces branches by choices. Returns false if the function stays as it was.
 pub(super) fn choose(function: &mut Function) -> bool {
     edit::unneeded(function);
-    let mut changed = false;
+    let mut changed = recognized(function);
     loop {
         let flow = ControlFlow::new(function);
         let blocks = function.layout.clone();
@@ -47,6 +47,31 @@ pub(super) fn choose(function: &mut Function) -> bool {
         }
         changed = true;
     }
+}
+
+/// Makes choices that the source writes without branches what they are. Returns false if there are none.
+fn recognized(function: &mut Function) -> bool {
+    let mut changed = false;
+    // Inner ones stand in front of those around them.
+    let blocks = function
+        .layout
+        .iter()
+        .map(|&block| &function.blocks[block].insts);
+    let insts: Vec<Inst> = blocks.flatten().copied().collect();
+    for inst in insts {
+        let data = &function.insts[inst];
+        let (Op::Select, &[condition, yes, no], None) = (&data.op, &data.args[..], &data.guard)
+        else {
+            continue;
+        };
+        if let Some((op, args)) = known(function, condition, [yes, no]) {
+            let data = &mut function.insts[inst];
+            data.op = op;
+            data.args = args.into_iter().collect();
+            changed = true;
+        }
+    }
+    changed
 }
 
 /// Makes the branch at the end of a block a choice. Returns false if it stays.

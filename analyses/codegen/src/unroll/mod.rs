@@ -61,12 +61,10 @@ pub(crate) struct Unrolled {
     pub wide: FxHashSet<Inst>,
     /// The rounds of loops, by header.
     pub rounds: FxHashMap<Block, Rounds>,
-    /// The same of the loops as they were.
-    known: FxHashMap<Block, Rounds>,
 }
 
 impl Unrolled {
-    /// Returns true if nothing was changed.
+    /// Returns true if no body is repeated and no accesses are joined.
     pub(crate) fn is_plain(&self) -> bool {
         let once = self.rounds.values().all(|rounds| rounds.iterations == 1);
         self.wide.is_empty() && once
@@ -78,15 +76,6 @@ impl Unrolled {
         let several = all.filter(|(_, rounds)| rounds.iterations > 1);
         several.map(|(&header, _)| header).collect()
     }
-
-    /// The facts of a function that stays as it was.
-    pub(crate) fn plain(&self) -> Unrolled {
-        Unrolled {
-            wide: FxHashSet::default(),
-            rounds: self.known.clone(),
-            known: self.known.clone(),
-        }
-    }
 }
 
 /// Repeats the bodies of innermost loops where this saves accesses to memory, and joins accesses.
@@ -97,7 +86,6 @@ pub(crate) fn unroll(function: &mut Function, machine: &Machine) -> Unrolled {
         let Some(rounds) = shape::rounds(function, header) else {
             continue;
         };
-        made.known.insert(header, rounds);
         let better = (1..=machine.most.ilog2())
             .rev()
             .find_map(|log| repeated(function, header, rounds, 1 << log, machine));
@@ -106,13 +94,15 @@ pub(crate) fn unroll(function: &mut Function, machine: &Machine) -> Unrolled {
                 *function = changed;
                 (header, rounds)
             }
-            None => (header, rounds),
+            None => (entered(function, header, rounds), rounds),
         };
         made.rounds.insert(header, rounds);
     }
     chains::clean(function);
-    made.wide = adjacent::join(function, machine, &made.repeated());
-    chains::clean(function);
+    if machine.elements > 0 {
+        made.wide = adjacent::join(function, machine, &made.repeated());
+        chains::clean(function);
+    }
     made
 }
 
@@ -127,6 +117,13 @@ fn innermost(function: &Function) -> Vec<Block> {
     let inner = forest.loops.iter();
     let inner = inner.filter(|(own, data)| data.reducible && !outer.contains(own));
     inner.map(|(_, data)| data.header).collect()
+}
+
+/// Makes a loop of one block that executes once at least begin without a test; returns the loop's header.
+fn entered(function: &mut Function, header: Block, rounds: Rounds) -> Block {
+    let straight = Straight::of(function, header);
+    let once = straight.filter(|straight| rounds.least > 0 && straight.body.len() == 1);
+    once.map_or(header, |straight| enter::at_once(function, &straight))
 }
 
 /// The function with so many iterations of a loop as one, the loop's header and its rounds, where that saves accesses.

@@ -20,7 +20,7 @@ use crate::mir::{Scheduled as _, straight};
 use crate::predicate::flag;
 use crate::refusal::{Refusal, Refused};
 use crate::unroll::{Machine, Unrolled, unroll};
-use ir::{BinaryOp, Module, Op, Type};
+use ir::{BinaryOp, InstData, Module, Op, Type};
 use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
 use rustc_hash::FxHashSet;
@@ -34,6 +34,13 @@ pub(super) const WIDE: Machine = Machine {
     objects: 8,
     most: 4,
     exact_sums: true,
+};
+
+/// Bodies are not repeated, and accesses stay as they are.
+const PLAIN: Machine = Machine {
+    elements: 0,
+    most: 1,
+    ..WIDE
 };
 
 /// The shortest ways of a function, of which what spills is reduced.
@@ -67,12 +74,8 @@ pub(super) fn shortest(
     let ways = |source: &ir::Function, unrolled: &Unrolled, found: &[(Selected, Placed)]| {
         let mut ways = Vec::new();
         // Registers four apart may be more than there are.
-        let extremes: &[bool] = if has_extremes(source) {
-            &[true, false]
-        } else {
-            &[false]
-        };
-        for &extremes in extremes {
+        let extremes = has_extremes(source);
+        for extremes in [true, false].into_iter().filter(|own| extremes || !own) {
             let how = (sets, options, extremes);
             let made = Selected::new(module, named, source.clone(), unrolled, how)?;
             if !found.iter().any(|found| length(found) <= made.least) {
@@ -119,20 +122,22 @@ pub(super) fn shortest(
     };
     let mut found: Vec<(Selected, Placed)> = Vec::new();
     let mut elements = WIDE.elements;
-    let plain = loop {
+    loop {
         let mut wide = source.clone();
         let unrolled = unroll(&mut wide, &Machine { elements, ..WIDE });
         if unrolled.is_plain() {
-            break unrolled.plain();
+            break;
         }
         let made = ways(&wide, &unrolled, &found)?;
         let large = made.iter().any(|made| placed::is_large(&made.function));
         found.extend(made.into_iter().filter_map(|made| place(made, None).ok()));
         if elements == 1 || large && !found.is_empty() {
-            break unrolled.plain();
+            break;
         }
         elements /= 2;
-    };
+    }
+    let mut source = source;
+    let plain = unroll(&mut source, &PLAIN);
     let mut reason = None;
     for made in ways(&source, &plain, &found)? {
         // A frame that is out of reach may be smaller with less in it.
@@ -166,11 +171,13 @@ pub(super) fn shortest(
     })
 }
 
-/// Returns true if a function takes the greater or the smaller one of two numbers.
+/// Returns true if a function takes the greater or the smaller one of two numbers that are no constants.
 fn has_extremes(source: &ir::Function) -> bool {
     let of = |&inst: &ir::Inst| {
-        let op = &source.insts[inst].op;
+        let InstData { op, args, .. } = &source.insts[inst];
+        let computed = |&arg: &ir::Value| source.int_constant(arg).is_none();
         matches!(op, Op::Binary(BinaryOp::MinSigned | BinaryOp::MaxSigned, _))
+            && args.iter().all(computed)
     };
     let mut all = source.layout.iter();
     all.any(|&block| source.blocks[block].insts.iter().any(of))
