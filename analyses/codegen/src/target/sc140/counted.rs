@@ -6,8 +6,9 @@
 //!
 //! The last block of an innermost loop ends with the only way back, under a comparison of a register, which the block moves on
 //! by a constant, with a number or with a register that the loop leaves alone. A loop that tests at its end executes once at
-//! least; where the relation is "not equal", it is taken to come to an end before its counter wraps. What only the comparison
-//! read is computed no more. A loop of several blocks is converted into one under the flag, or stays as it is.
+//! least: the number of iterations is made no less, unless the branch by which the loop is entered says so already. Where the
+//! relation is "not equal", the loop is taken to come to an end before its counter wraps. What only the comparison read is
+//! computed no more. A loop of several blocks is converted into one under the flag, or stays as it is.
 //!
 //! One pass over the loops. Nothing else may use the hardware's counter: no calls inside.
 

@@ -1,9 +1,11 @@
 //! The ways to lower a function, of which the shortest one is taken: loops repeated or not, with accesses to as many elements as
-//! registers permit, their iterations overlapped or not.
+//! registers permit, with `max` and `min`, whose registers are four apart, or without, their iterations overlapped or not.
 //!
 //! ```text
 //! four elements an access, two, one; as the function stands        each placed; the fewest cycles by the weights of blocks
 //! ```
+//!
+//! What spills is reduced in the shortest ways alone.
 
 use super::code::{Function, Name, Operation};
 use super::emit::{LoopReport, Options, Placer, Unpipelined, Unplaced};
