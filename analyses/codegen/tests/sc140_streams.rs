@@ -263,8 +263,8 @@ fn reads_behind_the_end_are_those_that_are_promised() {
             );
         }
         // One array alone.
-        let one = promising(text, &format!("#pragma lockstep readable(a, {bytes})\n"));
-        assert!(behind(&one, 5, 0).has_rest(), "{name}");
+        let single = promising(text, &format!("#pragma lockstep readable(a, {bytes})\n"));
+        assert!(behind(&single, 5, 0).has_rest(), "{name}");
     }
 }
 

@@ -431,9 +431,9 @@ fn is_entered_if_it_counts(
             Limit::Register(register) if written.contains(&register) => None,
             Limit::Register(register) => constant_behind(function, from, register),
         };
-        let same = |one: Limit, other: Limit| match (one, other) {
-            (Limit::Register(register), _) if one == other => !written.contains(&register),
-            _ => number(one).is_some() && number(one) == number(other),
+        let same = |own: Limit, other: Limit| match (own, other) {
+            (Limit::Register(register), _) if own == other => !written.contains(&register),
+            _ => number(own).is_some() && number(own) == number(other),
         };
         let counts = |it: Limit| {
             same(it, Limit::Register(found.counter)) || start.is_some() && number(it) == start

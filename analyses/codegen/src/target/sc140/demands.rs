@@ -87,7 +87,7 @@ mod tests {
         packer.fits(&demand)
     }
 
-    fn one_source(opcode: Opcode, to: u32, from: u32) -> Operation {
+    fn unary(opcode: Opcode, to: u32, from: u32) -> Operation {
         let [to, from] = [to, from].map(|it| Operand::from(Virtual(it)));
         operation(opcode, smallvec![to], smallvec![from])
     }
@@ -95,15 +95,15 @@ mod tests {
     #[test]
     fn an_operand_that_is_read_and_written_is_a_use_of_its_register() {
         // Three reads, and a sum that reads its register twice: five of the four that one set may have.
-        let reads = || (1..4).map(|to| one_source(Opcode::Tfr, to, 0));
-        let twice = one_source(Opcode::Iadd, 0, 0);
+        let reads = || (1..4).map(|to| unary(Opcode::Tfr, to, 0));
+        let twice = unary(Opcode::Iadd, 0, 0);
         assert!(!issue(&reads().chain([twice.clone()]).collect::<Vec<_>>()));
         assert!(issue(&reads().skip(1).chain([twice]).collect::<Vec<_>>()));
     }
 
     #[test]
     fn iterations_write_names_of_their_own_in_one_set() {
-        let write = |to, from| one_source(Opcode::Not, to, from);
+        let write = |to, from| unary(Opcode::Not, to, from);
         assert!(issue(&[write(0, 1), write(0, 2)]));
         assert!(!issue(&[write(3, 1), write(3, 2)]));
     }

@@ -63,7 +63,7 @@ impl Pace {
     /// The order of the sets that an iteration takes.
     #[must_use]
     pub fn compared(&self, other: &Pace) -> Ordering {
-        let sets = |one: &Pace, of: &Pace| u64::from(one.sets) * u64::from(of.iterations);
+        let sets = |pace: &Pace, of: &Pace| u64::from(pace.sets) * u64::from(of.iterations);
         sets(self, other).cmp(&sets(other, self))
     }
     /// Returns true if another one takes fewer sets an iteration.

@@ -150,7 +150,7 @@ pub(super) fn shortest(
         }
     }
     // What spills is reduced where that may lead to the shortest way: it takes longer than all else.
-    found.sort_by(|one, other| length(one).total_cmp(&length(other)));
+    found.sort_by(|way, other| length(way).total_cmp(&length(other)));
     let mut shortest = f64::INFINITY;
     for way in found.iter_mut().take(REDUCED).filter(|_| own.get()) {
         if way.1.least() < shortest
