@@ -12,6 +12,10 @@ use lockstep_codegen::target::sc140::emit::{Options, emit};
 use std::hint::black_box;
 use syntax::c_family::{Dialect, parse_text};
 
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Functions of a codec, 25 lines each: a correlation, a recurrence, a search, and one with more values than registers.
 const PIECES: [&str; 4] = [
     "Word32 correlate_N(const Word16 *restrict x, const Word16 *restrict y, Word32 *restrict r, int n, int lags) {

@@ -82,7 +82,8 @@ fn meets_member(members: &FxHashMap<u32, Vec<u8>>, a: u32, b: u32) -> bool {
     own.iter().any(|distance| others.contains(distance))
 }
 
-pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
+/// Makes registers one that copies lead to; returns true if there are some.
+pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) -> bool {
     let live = Liveness::of(function);
     let count = function.registers.len();
     let mut graph = Graph {
@@ -186,6 +187,9 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
         .collect();
     // What holds more than a slot stays apart from what may be in one.
     let kept: FxHashSet<u32> = function.kept.iter().map(|it| it.0).collect();
+    if moves.is_empty() {
+        return false;
+    }
     moves.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
     for &(_, _, to, from) in &moves {
         let (a, b) = (graph.root(to), graph.root(from));
@@ -258,4 +262,6 @@ pub(crate) fn coalesce<T: Target>(function: &mut Function<T>) {
     for param in &mut function.parameters {
         *param = Virtual(graph.root(*param));
     }
+    let mut numbers = (0..).zip(&graph.roots);
+    numbers.any(|(number, root)| number != *root)
 }

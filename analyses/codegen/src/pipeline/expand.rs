@@ -22,6 +22,7 @@
 
 mod beyond;
 pub mod check;
+pub mod demand;
 
 use super::graph::{Edge, Graph, Operation as Placed, Resource, Schedule};
 use super::lifetime::{Value, aligned, shorten};
@@ -87,6 +88,10 @@ pub struct Plan<T: Counted> {
     pub(crate) places: Places,
     /// The schedule of the body, with the branch behind it.
     pub schedule: Schedule,
+    /// The values that have names, ascending.
+    pub(crate) values: Vec<(Virtual, Value)>,
+    /// Those that are there when the loop begins and when it ends.
+    pub(crate) through: Vec<Virtual>,
     /// Keyed by value that has names: how many. Each divides `copies`.
     pub names: FxHashMap<Virtual, u32>,
     pub copies: u32,
@@ -183,103 +188,138 @@ fn renameable<T: Counted>(function: &Function<T>, body: &[Operation<T>]) -> FxHa
     free.map(|(it, _)| it).collect()
 }
 
-/// Schedules a loop of one block.
-///
-/// # Errors
-/// The loop has another form, or there is no schedule that overlaps its iterations.
-pub fn plan<T: Counted>(
-    function: &Function<T>,
+/// A loop of one block that may be pipelined: all that does not depend on its interval.
+#[derive(Debug)]
+pub struct Candidate<'f, T: Counted> {
+    function: &'f Function<T>,
     block: u32,
-    processor: &T::Processor,
-    limits: &Limits,
-) -> Result<Plan<T>, Unexpandable> {
-    let operations = &function.blocks[block as usize].operations;
-    let Some((back, body)) = operations.split_last() else {
-        return Err(Unexpandable::NotCounted);
-    };
-    let is_loop = back.branch() == Some(Branch::Counted)
-        && back.predicate.is_none()
-        && back.sources.contains(&Operand::Block(block))
-        && body.iter().all(|it| it.branch().is_none());
-    if !is_loop {
-        return Err(Unexpandable::NotCounted);
-    }
-    let renamed = renameable(function, body);
-    let branch = body.len() as u32;
-    let places = Places::of(function, block, body);
-    let graph = graph_of(function, block, &places, &renamed, processor).0;
-    let found = schedule(&graph, limits).map_err(|failure| match failure {
-        super::Failure::Impossible(_) => Unexpandable::NotScheduled(0),
-        super::Failure::Limits { tried, .. } => Unexpandable::NotScheduled(tried),
-    })?;
-    let live = Liveness::of(function);
-    let values = values(body, &renamed, |it| live.at_end(block).contains(&it));
-    let of: Vec<Value> = values.iter().map(|(_, value)| value.clone()).collect();
-    let found = shorten(&graph, &aligned(&found, branch), &of, branch);
-    if found.stages() < 2 {
-        return Err(Unexpandable::OneStage);
-    }
-    let mut names: FxHashMap<Virtual, u32> = FxHashMap::default();
-    let mut copies = 1;
-    for (register, value) in &values {
-        let start = |it: u32| found.start[it as usize];
-        let writes = || value.writers.iter().map(|&writer| start(writer));
-        let written = writes().min().unwrap_or(0);
-        // The next write of the name stands behind the last one of this.
-        let last = writes().max().filter(|_| value.writers.len() > 1);
-        let read = value
-            .readers
-            .iter()
-            .map(|&(it, later)| start(it) + later * found.ii);
-        let read = read.chain(last.map(|last| last + 1)).max();
-        let life = read.unwrap_or(written).saturating_sub(written);
-        // A read in the cycle of the next write finds what was there before it.
-        let wanted = life.div_ceil(found.ii).max(1).next_power_of_two();
-        names.insert(*register, wanted);
-        copies = copies.max(wanted);
-    }
-    if copies > LARGEST {
-        return Err(Unexpandable::TooManyNames { interval: found.ii });
-    }
-    let behind = function
-        .successors(block)
-        .into_iter()
-        .filter(|to| *to != block);
-    let leaves = behind.flat_map(|to| live.at_start(to).iter().collect::<Vec<_>>());
-    let leaves: FxHashSet<Virtual> = leaves.collect();
-    // Control comes to the loop if it has an iteration.
-    let rounds = function.blocks[block as usize].rounds;
-    let rounds = rounds.unwrap_or(Rounds::ANY);
-    let ahead = found.stages() - 1;
-    let begun = match fills(rounds, ahead, copies) {
-        true => Begun::default(),
-        false => {
-            let own = beyond::Loop {
-                function,
-                body,
-                schedule: &found,
-                places: &places,
-                leaves: &leaves,
-            };
-            let begun = own.begun(|begun| fills(rounds, ahead - begun, copies));
-            begun.unwrap_or_default()
+    body: &'f [Operation<T>],
+    back: &'f Operation<T>,
+    places: Places,
+    graph: Graph<T::Packer>,
+    values: Vec<(Virtual, Value)>,
+    through: Vec<Virtual>,
+    leaves: FxHashSet<Virtual>,
+}
+
+impl<'f, T: Counted> Candidate<'f, T> {
+    /// # Errors
+    /// The loop has another form.
+    pub fn of(
+        function: &'f Function<T>,
+        block: u32,
+        processor: &T::Processor,
+    ) -> Result<Candidate<'f, T>, Unexpandable> {
+        let operations = &function.blocks[block as usize].operations;
+        let Some((back, body)) = operations.split_last() else {
+            return Err(Unexpandable::NotCounted);
+        };
+        let is_loop = back.branch() == Some(Branch::Counted)
+            && back.predicate.is_none()
+            && back.sources.contains(&Operand::Block(block))
+            && body.iter().all(|it| it.branch().is_none());
+        if !is_loop {
+            return Err(Unexpandable::NotCounted);
         }
-    };
-    let ahead = ahead - begun.iterations;
-    Ok(Plan {
-        block,
-        begun: begun.iterations,
-        beyond: begun.bytes,
-        suffices: suffices(rounds, ahead, copies),
-        whole: fills(rounds, ahead, copies),
-        leaves,
-        places,
-        body: body.to_vec(),
-        back: back.clone(),
-        schedule: found,
-        names,
-        copies,
-    })
+        let renamed = renameable(function, body);
+        let places = Places::of(function, block, body);
+        let graph = graph_of(function, block, &places, &renamed, processor).0;
+        let live = Liveness::of(function);
+        let at_end = live.at_end(block);
+        let behind = function.successors(block).into_iter();
+        let behind = behind.filter(|to| *to != block);
+        Ok(Candidate {
+            values: values(body, &renamed, |it| at_end.contains(&it)),
+            through: live
+                .at_start(block)
+                .iter()
+                .filter(|it| at_end.contains(it))
+                .collect(),
+            leaves: behind
+                .flat_map(|to| live.at_start(to).iter().collect::<Vec<_>>())
+                .collect(),
+            function,
+            block,
+            body,
+            back,
+            places,
+            graph,
+        })
+    }
+
+    /// Schedules the loop.
+    ///
+    /// # Errors
+    /// There is no schedule that overlaps its iterations.
+    pub fn plan(&self, limits: &Limits) -> Result<Plan<T>, Unexpandable> {
+        let branch = self.body.len() as u32;
+        let found = schedule(&self.graph, limits).map_err(|failure| match failure {
+            super::Failure::Impossible(_) => Unexpandable::NotScheduled(0),
+            super::Failure::Limits { tried, .. } => Unexpandable::NotScheduled(tried),
+        })?;
+        let of: Vec<Value> = self.values.iter().map(|(_, value)| value.clone()).collect();
+        let found = shorten(&self.graph, &aligned(&found, branch), &of, branch);
+        if found.stages() < 2 {
+            return Err(Unexpandable::OneStage);
+        }
+        let mut names: FxHashMap<Virtual, u32> = FxHashMap::default();
+        let mut copies = 1;
+        for (register, value) in &self.values {
+            let start = |it: u32| found.start[it as usize];
+            let writes = || value.writers.iter().map(|&writer| start(writer));
+            let written = writes().min().unwrap_or(0);
+            // The next write of the name stands behind the last one of this.
+            let last = writes().max().filter(|_| value.writers.len() > 1);
+            let read = value
+                .readers
+                .iter()
+                .map(|&(it, later)| start(it) + later * found.ii);
+            let read = read.chain(last.map(|last| last + 1)).max();
+            let life = read.unwrap_or(written).saturating_sub(written);
+            // A read in the cycle of the next write finds what was there before it.
+            let wanted = life.div_ceil(found.ii).max(1).next_power_of_two();
+            names.insert(*register, wanted);
+            copies = copies.max(wanted);
+        }
+        if copies > LARGEST {
+            return Err(Unexpandable::TooManyNames { interval: found.ii });
+        }
+        // Control comes to the loop if it has an iteration.
+        let rounds = self.function.blocks[self.block as usize].rounds;
+        let rounds = rounds.unwrap_or(Rounds::ANY);
+        let ahead = found.stages() - 1;
+        let begun = match fills(rounds, ahead, copies) {
+            true => Begun::default(),
+            false => {
+                let own = beyond::Loop {
+                    function: self.function,
+                    body: self.body,
+                    schedule: &found,
+                    places: &self.places,
+                    leaves: &self.leaves,
+                };
+                let begun = own.begun(|begun| fills(rounds, ahead - begun, copies));
+                begun.unwrap_or_default()
+            }
+        };
+        let ahead = ahead - begun.iterations;
+        Ok(Plan {
+            block: self.block,
+            begun: begun.iterations,
+            beyond: begun.bytes,
+            suffices: suffices(rounds, ahead, copies),
+            whole: fills(rounds, ahead, copies),
+            leaves: self.leaves.clone(),
+            places: self.places.clone(),
+            body: self.body.to_vec(),
+            back: self.back.clone(),
+            values: self.values.clone(),
+            through: self.through.clone(),
+            schedule: found,
+            names,
+            copies,
+        })
+    }
 }
 
 /// The dependence graph of a loop of one block, with the branch behind its body, and the kind of each of its edges.
@@ -383,17 +423,15 @@ fn values<T: Counted>(
 /// The executions that are counted of what rarely executes, in each of the code around it.
 const RARELY: f64 = 0.125;
 
-/// Pipelines the loop of one block in its function. Blocks behind it get other numbers.
+/// Pipelines a planned loop in its function. Blocks behind it get other numbers.
 ///
 /// # Errors
 /// The function stays as it was where it is refused.
 pub fn expand<T: Counted + Arithmetic>(
     function: &mut Function<T>,
-    block: u32,
-    processor: &T::Processor,
-    limits: &Limits,
+    plan: &Plan<T>,
 ) -> Result<Expanded, Unexpandable> {
-    let plan = plan(function, block, processor, limits)?;
+    let block = plan.block;
     let before: Vec<u32> = (0..function.blocks.len() as u32)
         .filter(|&it| it != block && function.successors(it).contains(&block))
         .collect();
@@ -411,9 +449,9 @@ pub fn expand<T: Counted + Arithmetic>(
         return Err(Unexpandable::NoCount);
     }
     let whole = plan.whole;
-    let expanded = pieces(function, &plan, block, count)?;
+    let expanded = pieces(function, plan, count)?;
     debug_assert_eq!(
-        check::check(function, &plan, &expanded),
+        check::check(function, plan, &expanded),
         Ok(()),
         "{}: {:?} {:?}",
         function.name,
@@ -480,11 +518,10 @@ pub fn expand<T: Counted + Arithmetic>(
 pub fn pieces<T: Counted + Arithmetic>(
     function: &mut Function<T>,
     plan: &Plan<T>,
-    block: u32,
     count: Virtual,
 ) -> Result<Pieces<T>, Unexpandable> {
     let before = function.registers.len();
-    let made = Expander::new(function, plan, block).blocks(count);
+    let made = Expander::new(function, plan).blocks(count);
     if made.is_err() {
         function.registers.truncate(before);
     }
@@ -522,18 +559,13 @@ pub struct Pieces<T: Counted> {
 struct Expander<'a, T: Counted> {
     function: &'a mut Function<T>,
     plan: &'a Plan<T>,
-    block: u32,
     names: FxHashMap<(Virtual, u32), Virtual>,
-    /// Values, ascending, and whether an iteration reads the value of the one before.
-    values: Vec<(Virtual, bool)>,
 }
 
 impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
-    fn new(function: &'a mut Function<T>, plan: &'a Plan<T>, block: u32) -> Expander<'a, T> {
-        let renamed: FxHashSet<Virtual> = plan.names.keys().copied().collect();
-        let found = values(&plan.body, &renamed, |_| false);
+    fn new(function: &'a mut Function<T>, plan: &'a Plan<T>) -> Expander<'a, T> {
         let mut names = FxHashMap::default();
-        for (value, _) in &found {
+        for (value, _) in &plan.values {
             for number in 0..plan.names[value] {
                 let name = function.register_like(*value);
                 names.insert((*value, number), name);
@@ -542,12 +574,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         Expander {
             function,
             plan,
-            block,
             names,
-            values: found
-                .into_iter()
-                .map(|(it, value)| (it, value.initial))
-                .collect(),
         }
     }
 
@@ -661,7 +688,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         if !plan.suffices {
             let (compare, holds) = T::is_less(few, count, apart + copies);
             test.push(compare);
-            test.push(T::jump(self.block + INSERTED, Some((few, holds))));
+            test.push(T::jump(plan.block + INSERTED, Some((few, holds))));
         }
         let left = match apart {
             0 => count,
@@ -684,7 +711,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             ..Block::default()
         };
         // What the first iteration finds.
-        for &(value, _) in self.values.iter().filter(|value| value.1) {
+        for &(value, _) in plan.values.iter().filter(|(_, value)| value.initial) {
             let class = self.function.class(value);
             guard
                 .operations
@@ -730,7 +757,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             prologue.cycles.clear();
         }
         let (mut kernel, stages_of) = self.block_of(around)?;
-        kernel.operations.push(T::loop_back(self.block + 2));
+        kernel.operations.push(T::loop_back(plan.block + 2));
         kernel.cycles.push(plan.copies * ii - 1);
         let (epilogue, _) = self.block_of(ended)?;
         let mut behind = epilogue;
@@ -738,7 +765,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         behind.cycles.clear();
         let finished = behind.operations.len();
         // The loop as it was would read all of them.
-        for &(value, _) in self
+        for &(value, _) in plan
             .values
             .iter()
             .filter(|value| !whole || plan.leaves.contains(&value.0))
@@ -752,7 +779,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             let (compare, holds) = T::is_less(none, rest, 1);
             behind.operations.extend([
                 compare,
-                T::jump(self.block + INSERTED + 1, Some((none, holds))),
+                T::jump(plan.block + INSERTED + 1, Some((none, holds))),
                 T::set_counter(rest),
             ]);
         }

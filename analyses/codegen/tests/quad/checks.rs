@@ -10,7 +10,7 @@ use lockstep_codegen::pack::check::{PacketFault, check};
 use lockstep_codegen::pack::{Packets, packets};
 use lockstep_codegen::pipeline;
 use lockstep_codegen::pipeline::expand::check::ExpansionFault;
-use lockstep_codegen::pipeline::expand::{self, Pieces, Plan, pieces, plan};
+use lockstep_codegen::pipeline::expand::{self, Candidate, Pieces, Plan, pieces};
 use lockstep_codegen::predicate::flag;
 use lockstep_codegen::predicate::loops::innermost;
 use rand::SeedableRng;
@@ -153,8 +153,7 @@ impl Planned {
     /// Returns whether the function with these pieces has the same effects, by execution.
     fn computes_the_same(&self, pieces: &Pieces<Quad>) -> bool {
         let mut function = self.case.function.clone();
-        let limits = pipeline::Limits::default();
-        let found = expand::expand(&mut function, self.header, &(), &limits).expect("a plan");
+        let found = expand::expand(&mut function, &self.plan).expect("a plan");
         let at = found.kernel as usize;
         let (kernel, right) = (&function.blocks[at], &self.right.kernel);
         assert_eq!(kernel.operations, right.operations);
@@ -179,7 +178,9 @@ fn planned() -> Vec<Planned> {
         flag::number(&mut case.function);
         let mut function = case.function.clone();
         let header = innermost(&function)[0].header;
-        let Ok(found) = plan(&function, header, &(), &pipeline::Limits::default()) else {
+        let limits = pipeline::Limits::default();
+        let found = Candidate::of(&case.function, header, &()).and_then(|own| own.plan(&limits));
+        let Ok(found) = found else {
             continue;
         };
         let operations = function.blocks.iter().flat_map(|block| &block.operations);
@@ -187,7 +188,7 @@ fn planned() -> Vec<Planned> {
             .filter_map(Quad::counter)
             .next()
             .expect("a count");
-        let Ok(made) = pieces(&mut function, &found, header, count) else {
+        let Ok(made) = pieces(&mut function, &found, count) else {
             continue;
         };
         assert_eq!(expand::check::check(&function, &found, &made), Ok(()));
@@ -251,13 +252,15 @@ fn needed(function: &Function, pieces: &Pieces<Quad>) -> Vec<bool> {
 fn pieces_are_weighed_by_their_executions() {
     let planned = planned();
     assert!(planned.len() > 50, "{}", planned.len());
-    for Planned { case, header, .. } in planned {
+    for Planned {
+        case, header, plan, ..
+    } in planned
+    {
         let mut function = case.function;
         for (at, block) in (0..).zip(&mut function.blocks) {
             block.weight = if at == header { 120.0 } else { 3.0 };
         }
-        let limits = pipeline::Limits::default();
-        let found = expand::expand(&mut function, header, &(), &limits).expect("a plan");
+        let found = expand::expand(&mut function, &plan).expect("a plan");
         let weight = |block: u32| function.blocks[block as usize].weight;
         assert_eq!(weight(found.kernel - 1), 3.0, "the prologue");
         assert_eq!(weight(found.kernel + 1), 3.0, "the epilogue");

@@ -10,7 +10,7 @@ use lockstep_codegen::mir::Target;
 use lockstep_codegen::mir::dependence::Locations;
 use lockstep_codegen::pack::pack;
 use lockstep_codegen::pipeline;
-use lockstep_codegen::pipeline::expand::{Expanded, Unexpandable, expand};
+use lockstep_codegen::pipeline::expand::{Candidate, Expanded, Unexpandable, expand};
 use lockstep_codegen::predicate::flag;
 use lockstep_codegen::predicate::loops::innermost;
 use rand::SeedableRng;
@@ -174,7 +174,8 @@ fn expanded(function: &Function) -> Option<(Function, Expanded)> {
     flag::number(&mut out);
     let region = innermost(function).into_iter().next()?;
     let limits = pipeline::Limits::default();
-    let found = expand(&mut out, region.header, &(), &limits).ok()?;
+    let plan = Candidate::of(&out, region.header, &()).and_then(|own| own.plan(&limits));
+    let found = expand(&mut out, &plan.ok()?).ok()?;
     Some((out, found))
 }
 
@@ -202,7 +203,8 @@ fn pipelined_loops_compute_what_they_did() {
             panic!("one loop: {regions:?}");
         };
         let limits = pipeline::Limits::default();
-        match expand(&mut function, region.header, &(), &limits) {
+        let plan = Candidate::of(&function, region.header, &()).and_then(|own| own.plan(&limits));
+        match plan.and_then(|plan| expand(&mut function, &plan)) {
             Ok(found) => {
                 let once = Case {
                     function: function.clone(),

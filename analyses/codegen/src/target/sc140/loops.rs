@@ -11,7 +11,7 @@ use super::select::setup;
 use crate::machine::schema::SetKey;
 use crate::machine::sets::Sets;
 use crate::mir::Block;
-use crate::pipeline::expand::Unexpandable;
+use crate::pipeline::expand::{Candidate, Plan, Unexpandable};
 use crate::pipeline::{self, expand};
 use crate::predicate::loops::innermost;
 use isa::Branch;
@@ -346,6 +346,14 @@ pub(super) fn measure(function: &Function, reports: &mut [LoopReport], sets: &Se
     debug_assert_eq!(blocks.next(), None, "each loop has a report");
 }
 
+/// Says whether registers suffice for a function with one loop more whose iterations overlap.
+pub(super) trait Room {
+    /// Returns false if they do not, by the plan of the loop.
+    fn may_suffice(&mut self, before: &Function, plan: &Plan<Sc140>) -> bool;
+    /// Returns true if they do for `now` as well as for the function before.
+    fn suffices(&mut self, before: &Function, now: &Function) -> bool;
+}
+
 /// A function whose loops are being pipelined, from the last one to the first.
 #[derive(Clone)]
 pub(super) struct Pipelining {
@@ -364,48 +372,63 @@ impl Pipelining {
             reports: Vec::new(),
         }
     }
-    /// Pipelines the next loop if it can be and the function still `fits`: the one before and the one with the loop's iterations
-    /// overlapped are compared. Returns what became of it; `None`: all were looked at.
-    pub(super) fn step(
-        &mut self,
-        sets: &Sets,
-        fits: &mut dyn FnMut(&Function, &Function) -> bool,
-    ) -> Option<&LoopReport> {
+    /// Pipelines the next loop if it can be and there still is `room`. Returns what became of it; `None`: all were looked at.
+    pub(super) fn step(&mut self, sets: &Sets, room: &mut dyn Room) -> Option<&LoopReport> {
         let block = self.left.pop()?;
         let plain = LoopReport::plain(&self.function, block, None);
-        let mut least = 1;
-        let mut refused: Option<Unpipelined> = None;
-        let mut found = None;
-        for _ in 0..ATTEMPTS {
-            let mut tried = self.function.clone();
-            let (reason, interval) = match expanded(&mut tried, block, least, sets) {
-                Ok(made) if fits(&self.function, &tried) => {
-                    found = Some(made);
-                    self.function = tried;
-                    break;
+        let made = self.pipelined(block, sets, room);
+        self.reports.push(match made {
+            Ok((function, made)) => {
+                self.function = function;
+                LoopReport {
+                    loc: plain.loc,
+                    ..made
                 }
-                Ok(LoopReport { interval, .. }) => (Unpipelined::Registers { interval }, interval),
+            }
+            Err(refused) => LoopReport {
+                refused: Some(refused),
+                ..plain
+            },
+        });
+        self.reports.last()
+    }
+    /// The function with the iterations of a loop overlapped, at the least interval for which there is `room`.
+    fn pipelined(
+        &self,
+        block: u32,
+        sets: &Sets,
+        room: &mut dyn Room,
+    ) -> Result<(Function, LoopReport), Unpipelined> {
+        let candidate = Candidate::of(&self.function, block, sets)?;
+        let mut limits = pipeline::Limits::default();
+        let mut refused: Option<Unpipelined> = None;
+        for _ in 0..ATTEMPTS {
+            let expanded = candidate.plan(&limits).and_then(|plan| {
+                let interval = plan.schedule.ii;
+                if !room.may_suffice(&self.function, &plan) {
+                    return Ok(Err(interval));
+                }
+                let mut tried = self.function.clone();
+                let made = expanded(&mut tried, &plan)?;
+                match room.suffices(&self.function, &tried) {
+                    true => Ok(Ok((tried, made))),
+                    false => Ok(Err(interval)),
+                }
+            });
+            let (reason, interval) = match expanded {
+                Ok(Ok(made)) => return Ok(made),
+                Ok(Err(interval)) => (Unpipelined::Registers { interval }, interval),
                 Err(
                     reason @ (Unexpandable::TooManyNames { interval }
                     | Unexpandable::Exchange { interval }),
                 ) => (reason.into(), interval),
                 // Those that follow each other are as fast as what would be next.
-                Err(reason) => {
-                    refused = refused.or(Some(reason.into()));
-                    break;
-                }
+                Err(reason) => return Err(refused.unwrap_or(reason.into())),
             };
             refused = refused.or(Some(reason));
-            least = interval + 1 + interval / LARGER;
+            limits.least = interval + 1 + interval / LARGER;
         }
-        self.reports.push(match found {
-            Some(made) => LoopReport {
-                loc: plain.loc,
-                ..made
-            },
-            None => LoopReport { refused, ..plain },
-        });
-        self.reports.last()
+        Err(refused.unwrap_or(Unpipelined::Schedule(Unexpandable::OneStage)))
     }
     /// The function and what became of its loops, in the order of the loops. All were looked at.
     pub(super) fn finished(mut self) -> (Function, Vec<LoopReport>) {
@@ -415,18 +438,10 @@ impl Pipelining {
     }
 }
 
-/// Pipelines a loop, at no smaller interval than `least`.
-fn expanded(
-    function: &mut Function,
-    block: u32,
-    least: u32,
-    sets: &Sets,
-) -> Result<LoopReport, Unexpandable> {
-    let limits = pipeline::Limits {
-        least,
-        ..pipeline::Limits::default()
-    };
-    let made = expand::expand(function, block, sets, &limits)?;
+/// Pipelines a planned loop.
+fn expanded(function: &mut Function, plan: &Plan<Sc140>) -> Result<LoopReport, Unexpandable> {
+    let made = expand::expand(function, plan)?;
+    let block = plan.block;
     // What enabled the loop enables what is left of it.
     let blocks = function.blocks.iter_mut();
     let operations = blocks.flat_map(|block| &mut block.operations);

@@ -57,13 +57,6 @@ pub(super) struct Placed {
     pub(super) cycles: f64,
 }
 
-impl Placed {
-    /// The cycles that are left if each transfer goes, with its set and one that waits for it.
-    pub(super) fn least(&self) -> f64 {
-        self.cycles - 2.0 * self.allocation.traffic.executed
-    }
-}
-
 /// The extent to which the spills of a function are reduced.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Reduced {
@@ -75,137 +68,171 @@ pub(super) enum Reduced {
     Rejected(Lengthened),
 }
 
-/// Gives registers. `spills`: they do not suffice; `fewer` of each file are left out. `reduce`: what spills is reduced, where that may
-/// lead to less than so many cycles.
-pub(super) fn place(
-    function: &Function,
-    sets: &Sets,
-    (fewer, spills): (usize, bool),
-    reduce: Option<f64>,
-) -> Result<Placed, Refusal> {
-    let limits = |spills| Limits { spills, fewer };
-    // Registers that are kept back may be those that a pipelined loop lacks.
-    let scanned = Decided::scanned(function, sets, &limits(spills));
-    let tries = spills && !is_large(function);
-    let orders = [Order::LeastUsed, Order::FarthestRead].into_iter();
-    let one_by_one = orders
-        .filter(|_| tries)
-        .filter_map(|order| Decided::one_by_one(function, sets, &limits(false), order));
-    let coloured = spills
-        .then(|| Decided::coloured(function, sets, &limits(false)))
-        .flatten();
-    let mut others = one_by_one.chain(coloured);
-    let first = match scanned {
-        Ok(scanned) => scanned,
-        Err(refused) => {
-            let other = others.next();
-            let other = other.or_else(|| Decided::coloured(function, sets, &limits(false)));
-            other.ok_or(refused)?
-        }
-    };
-    let decided: Vec<Decided<'_, Sc140>> = std::iter::once(first).chain(others).collect();
-    let packed = |(function, allocation)| Packed::new(function, allocation, sets);
-    let plain = decided.iter().map(|own| (own, packed(own.written())));
-    let mut all: Vec<(&Decided<'_, Sc140>, Packed)> = plain.collect();
-    // The one first that may become the shortest.
-    all.sort_by(|(_, it), (_, other)| it.least().total_cmp(&other.least()));
-    let shortest = |&it: &usize, &other: &usize| all[it].1.cycles.total_cmp(&all[other].1.cycles);
-    let base = (0..all.len()).min_by(shortest).unwrap_or(0);
-    let base = &all[base].1;
-    let given = base.allocation.traffic;
-    let mut reduced = match reduce {
-        Some(_) => Reduced::Fully,
-        None => Reduced::Kept,
-    };
-    let below = reduce.unwrap_or(f64::NEG_INFINITY);
-    // What saves transfers may make sets wait.
-    let mut chosen: Option<Packed> = None;
-    let reduces = reduce.is_some() && given != Traffic::default();
-    let counts = match reduces {
-        true => Counts::of(&base.function),
-        false => Counts::default(),
-    };
-    let nothing = BTreeSet::new();
-    let known: Vec<OnceCell<Reductions<'_, '_, Sc140>>> =
-        (0..all.len()).map(|_| OnceCell::new()).collect();
-    let reduced_by = |at: usize, reduction| {
-        let (decided, _) = &all[at];
-        let known = known[at].get_or_init(|| decided.reductions(&nothing));
-        packed(known.written(reduction))
-    };
-    let reductions = REDUCTIONS.into_iter();
-    for reduction in reductions.filter(|_| reduces) {
-        let pieces = reduction == Reduction::AnyClass && !is_large(function);
-        let mut found: Option<Packed> = None;
-        let mut worse: Vec<(&Decided<'_, Sc140>, Reduction, Packed)> = Vec::new();
-        for (at, (decided, own)) in all.iter().enumerate() {
-            let most = found.as_ref().map_or(base.cycles, |found| found.cycles);
-            let most = most.min(below);
-            let is_base = std::ptr::eq(own, base);
-            if own.least() > most || is_large(function) && !is_base {
-                continue;
+/// A function's values in places, in each of the ways, in sets: nothing is reduced yet.
+pub(super) struct Placing<'f> {
+    sets: &'f Sets,
+    /// The one that is likely to be the shortest once it is reduced stands first.
+    ways: Vec<(Decided<'f, Sc140>, Packed)>,
+    /// The shortest of the ways.
+    base: usize,
+    /// The others are not looked at.
+    large: bool,
+}
+
+impl<'f> Placing<'f> {
+    /// Gives registers. `spills`: they do not suffice; `fewer` of each file are left out.
+    pub(super) fn new(
+        function: &'f Function,
+        sets: &'f Sets,
+        (fewer, spills): (usize, bool),
+    ) -> Result<Placing<'f>, Refusal> {
+        let limits = |spills| Limits { spills, fewer };
+        let large = is_large(function);
+        // Registers that are kept back may be those that a pipelined loop lacks.
+        let scanned = Decided::scanned(function, sets, &limits(spills));
+        let orders = [Order::LeastUsed, Order::FarthestRead].into_iter();
+        let one_by_one = orders
+            .filter(|_| spills && !large)
+            .filter_map(|order| Decided::one_by_one(function, sets, &limits(false), order));
+        let coloured = spills
+            .then(|| Decided::coloured(function, sets, &limits(false)))
+            .flatten();
+        let mut others = one_by_one.chain(coloured);
+        let first = match scanned {
+            Ok(scanned) => scanned,
+            Err(refused) => {
+                let other = others.next();
+                let other = other.or_else(|| Decided::coloured(function, sets, &limits(false)));
+                other.ok_or(refused)?
             }
-            let mut made = vec![(reduction, reduced_by(at, reduction))];
-            // What still is loaded may wait in several registers.
-            if pieces && made[0].1.allocation.traffic.loads > 0 {
-                let reduction = Reduction::Pieces;
-                made.insert(0, (reduction, reduced_by(at, reduction)));
-            }
-            for (reduction, made) in made {
-                match made.is_no_worse_than(base, &counts) {
-                    true => Packed::shorter(&mut found, made),
-                    false => worse.push((decided, reduction, made)),
-                }
-            }
-        }
-        let least = worse.iter().map(|(.., made)| made);
-        let least = least.min_by(|it, other| it.cycles.total_cmp(&other.cycles));
-        if let (None, Reduced::Fully, Some(least)) = (&found, reduced, least) {
-            reduced = Reduced::Rejected(least.lengthened(base));
-        }
-        if let Some(found) = found {
-            Packed::shorter(&mut chosen, found);
-            break;
-        }
-        if pieces {
-            worse.sort_by(|(.., it), (.., other)| it.cycles.total_cmp(&other.cycles));
-            for (decided, reduction, made) in worse {
-                // With more in memory it is not shorter.
-                let most = chosen.as_ref().map_or(base.cycles, |found| found.cycles);
-                if made.cycles >= most.min(below) {
-                    break;
-                }
-                // Values that blocks move which become longer stay in memory.
-                let mut staying = BTreeSet::new();
-                let mut made = made;
-                for _ in 0..RETRIES {
-                    let known = staying.len();
-                    staying.extend(decided.moved(&made.longer_than(base, &counts)));
-                    if staying.len() == known {
-                        break;
-                    }
-                    made = packed(decided.reductions(&staying).written(reduction));
-                    if made.is_no_worse_than(base, &counts) {
-                        Packed::shorter(&mut chosen, made);
-                        break;
-                    }
-                }
-            }
+        };
+        let mut ways: Vec<(Decided<'_, Sc140>, Packed)> = std::iter::once(first)
+            .chain(others)
+            .map(|own| {
+                let packed = Packed::new(own.written(), sets);
+                (own, packed)
+            })
+            .collect();
+        ways.sort_by(|(_, it), (_, other)| it.least().total_cmp(&other.least()));
+        let cycles = |&at: &usize| ways[at].1.cycles;
+        let base = (0..ways.len()).min_by(|it, other| cycles(it).total_cmp(&cycles(other)));
+        Ok(Placing {
+            sets,
+            base: base.unwrap_or(0),
+            ways,
+            large,
+        })
+    }
+
+    fn base(&self) -> &Packed {
+        &self.ways[self.base].1
+    }
+
+    /// Returns true if there is something to reduce, and that may lead to less than so many cycles.
+    pub(super) fn may_take_less_than(&self, cycles: f64) -> bool {
+        let base = self.base();
+        base.allocation.traffic != Traffic::default() && base.least() < cycles
+    }
+
+    /// The shortest way as it is.
+    pub(super) fn kept(&self) -> Placed {
+        self.chosen(self.base().clone(), Reduced::Kept)
+    }
+
+    fn chosen(&self, chosen: Packed, reduced: Reduced) -> Placed {
+        let Packed {
+            function,
+            allocation,
+            cycles,
+            ..
+        } = chosen;
+        Placed {
+            cycles,
+            function,
+            allocation,
+            given: self.base().allocation.traffic,
+            reduced,
         }
     }
-    let Packed {
-        function,
-        allocation,
-        cycles,
-        ..
-    } = chosen.unwrap_or_else(|| base.clone());
-    Ok(Placed {
-        cycles,
-        function,
-        allocation,
-        given,
-        reduced,
-    })
+
+    /// The shortest way with less spill code, where that may lead to less than so many cycles.
+    pub(super) fn reduced(&self, below: f64) -> Placed {
+        let (base, sets) = (self.base(), self.sets);
+        if base.allocation.traffic == Traffic::default() {
+            return self.chosen(base.clone(), Reduced::Fully);
+        }
+        let packed = |made| Packed::new(made, sets);
+        let mut reduced = Reduced::Fully;
+        // What saves transfers may make sets wait.
+        let mut chosen: Option<Packed> = None;
+        let counts = Counts::of(&base.function);
+        let nothing = BTreeSet::new();
+        let known: Vec<OnceCell<Reductions<'_, '_, Sc140>>> =
+            self.ways.iter().map(|_| OnceCell::new()).collect();
+        let reduced_by = |at: usize, reduction| {
+            let (decided, _) = &self.ways[at];
+            let known = known[at].get_or_init(|| decided.reductions(&nothing));
+            packed(known.written(reduction))
+        };
+        for reduction in REDUCTIONS {
+            let pieces = reduction == Reduction::AnyClass && !self.large;
+            let mut found: Option<Packed> = None;
+            let mut worse: Vec<(&Decided<'_, Sc140>, Reduction, Packed)> = Vec::new();
+            for (at, (decided, own)) in self.ways.iter().enumerate() {
+                let most = found.as_ref().map_or(base.cycles, |found| found.cycles);
+                if own.least() > most.min(below) || self.large && at != self.base {
+                    continue;
+                }
+                let mut made = vec![(reduction, reduced_by(at, reduction))];
+                // What still is loaded may wait in several registers.
+                if pieces && made[0].1.allocation.traffic.loads > 0 {
+                    let reduction = Reduction::Pieces;
+                    made.insert(0, (reduction, reduced_by(at, reduction)));
+                }
+                for (reduction, made) in made {
+                    match made.is_no_worse_than(base, &counts) {
+                        true => Packed::shorter(&mut found, made),
+                        false => worse.push((decided, reduction, made)),
+                    }
+                }
+            }
+            let least = worse.iter().map(|(.., made)| made);
+            let least = least.min_by(|it, other| it.cycles.total_cmp(&other.cycles));
+            if let (None, Reduced::Fully, Some(least)) = (&found, reduced, least) {
+                reduced = Reduced::Rejected(least.lengthened(base));
+            }
+            if let Some(found) = found {
+                Packed::shorter(&mut chosen, found);
+                break;
+            }
+            if pieces {
+                worse.sort_by(|(.., it), (.., other)| it.cycles.total_cmp(&other.cycles));
+                for (decided, reduction, made) in worse {
+                    // With more in memory it is not shorter.
+                    let most = chosen.as_ref().map_or(base.cycles, |found| found.cycles);
+                    if made.cycles >= most.min(below) {
+                        break;
+                    }
+                    // Values that blocks move which become longer stay in memory.
+                    let mut staying = BTreeSet::new();
+                    let mut made = made;
+                    for _ in 0..RETRIES {
+                        let known = staying.len();
+                        staying.extend(decided.moved(&made.longer_than(base, &counts)));
+                        if staying.len() == known {
+                            break;
+                        }
+                        made = packed(decided.reductions(&staying).written(reduction));
+                        if made.is_no_worse_than(base, &counts) {
+                            Packed::shorter(&mut chosen, made);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        self.chosen(chosen.unwrap_or_else(|| base.clone()), reduced)
+    }
 }
 
 /// A function whose values have places already, in sets.
@@ -215,7 +242,7 @@ pub(super) fn packed_as(function: Function, allocation: Allocation, sets: &Sets)
         allocation,
         cycles,
         ..
-    } = Packed::new(function, allocation, sets);
+    } = Packed::new((function, allocation), sets);
     Placed {
         cycles,
         function,
@@ -238,7 +265,7 @@ struct Packed {
 }
 
 impl Packed {
-    fn new(mut function: Function, mut allocation: Allocation, sets: &Sets) -> Packed {
+    fn new((mut function, mut allocation): (Function, Allocation), sets: &Sets) -> Packed {
         allocate::jumps(&mut function);
         let frame = Frame::of(&function, &allocation);
         frame.insert(&mut function, std::mem::take(&mut allocation.arrivals));

@@ -10,15 +10,16 @@
 use super::code::{Function, Name, Operation};
 use super::emit::{LoopReport, Options, Placer, Unpipelined, Unplaced};
 use super::frame::{DISPLACEMENT, Frame};
-use super::loops::Pipelining;
+use super::loops::{Pipelining, Room};
 use super::machine::Limits;
-use super::placed::{self, Placed, is_copy};
+use super::placed::{self, Placed, Placing, is_copy};
 use super::{bounds, counted, loops, select};
 use crate::allocate::{self, Decided, Order};
 use crate::machine::sets::Sets;
 use crate::mir::dependence::{reads, writes};
 use crate::mir::packer::Packer as _;
-use crate::mir::{Scheduled as _, straight};
+use crate::mir::{RegisterFile, Scheduled as _, Target as _, straight};
+use crate::pipeline::expand::{Plan, demand};
 use crate::predicate::flag;
 use crate::refusal::{Refusal, Refused};
 use crate::unroll::{Machine, Unrolled, unroll};
@@ -27,7 +28,7 @@ use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
-use std::cell::Cell;
+use typed_arena::Arena;
 
 /// The accesses to several elements. Objects of the file and of the frame that hold a quad of numbers are aligned for it.
 pub(super) const WIDE: Machine = Machine {
@@ -44,6 +45,9 @@ const PLAIN: Machine = Machine {
     most: 1,
     ..WIDE
 };
+
+/// The part of a function's cycles that copies may take where registers are no matter.
+const FEW: f64 = 0.05;
 
 /// The shortest ways of a function, of which what spills is reduced.
 const REDUCED: usize = 3;
@@ -72,57 +76,18 @@ pub(super) fn shortest(
     (sets, options): (&Sets, &Options),
     placer: &mut Placer<'_>,
 ) -> Result<(Selected, Placed), Vec<Refused>> {
-    // None where none can be shorter than what was found.
-    let ways = |source: &ir::Function, unrolled: &Unrolled, found: &[(Selected, Placed)]| {
-        let mut ways = Vec::new();
-        // Registers four apart may be more than there are.
-        let extremes = has_extremes(source);
-        for extremes in [true, false].into_iter().filter(|own| extremes || !own) {
-            let how = (sets, options, extremes);
-            let made = Selected::new(module, named, source.clone(), unrolled, how)?;
-            if !found.iter().any(|found| length(found) <= made.least) {
-                ways.extend(made.overlapped(sets, options));
-            }
-        }
-        Ok::<_, Vec<Refused>>(ways)
+    let arena = Arena::new();
+    let mut search = Search {
+        arena: &arena,
+        module,
+        named,
+        sets,
+        options,
+        placer,
+        found: Vec::new(),
+        own: true,
+        reason: None,
     };
-    // What is placed otherwise stays so.
-    let own = Cell::new(options.reduce_spills);
-    let mut place = |made: Selected, reduce: Option<f64>| -> Result<(Selected, Placed), Refusal> {
-        let given = placer(&Unplaced {
-            function: &made.function,
-            sets,
-            limits: Limits {
-                spills: made.spills,
-                fewer: options.fewer,
-            },
-        });
-        let lacking = (options.fewer, made.spills);
-        let placed = match given {
-            Some((function, allocation)) => {
-                own.set(false);
-                placed::packed_as(function, allocation, sets)
-            }
-            None => placed::place(&made.function, sets, lacking, reduce)?,
-        };
-        let frame = Frame::of(&placed.function, &placed.allocation);
-        if !frame.is_reached(&placed.function, &placed.allocation) {
-            return Err(Refusal::Frame {
-                bytes: frame.bytes as u64,
-                most: DISPLACEMENT as u64,
-            });
-        }
-        let made = (made, placed);
-        debug_assert!(
-            length(&made) >= made.0.least * (1.0 - f64::EPSILON.sqrt()),
-            "{}: {} cycles, at least {}",
-            made.0.function.name,
-            length(&made),
-            made.0.least
-        );
-        Ok(made)
-    };
-    let mut found: Vec<(Selected, Placed)> = Vec::new();
     let mut elements = WIDE.elements;
     loop {
         let mut wide = source.clone();
@@ -130,47 +95,180 @@ pub(super) fn shortest(
         if unrolled.is_plain() {
             break;
         }
-        let made = ways(&wide, &unrolled, &found)?;
-        let large = made.iter().any(|made| placed::is_large(&made.function));
-        found.extend(made.into_iter().filter_map(|made| place(made, None).ok()));
-        if elements == 1 || large && !found.is_empty() {
+        let large = search.look(&wide, &unrolled)?;
+        if elements == 1 || large && !search.found.is_empty() {
             break;
         }
         elements /= 2;
     }
     let mut source = source;
     let plain = unroll(&mut source, &PLAIN);
-    let mut reason = None;
-    for made in ways(&source, &plain, &found)? {
+    search.reason = None;
+    search.look(&source, &plain)?;
+    search.shortest()
+}
+
+/// The ways that were placed.
+struct Search<'f, 'p, 'q> {
+    arena: &'f Arena<Selected>,
+    module: &'f Module,
+    named: (usize, &'f [SmolStr]),
+    sets: &'f Sets,
+    options: &'f Options,
+    placer: &'p mut Placer<'q>,
+    found: Vec<Way<'f>>,
+    /// Nothing is placed otherwise.
+    own: bool,
+    /// The reason why the last one has no places.
+    reason: Option<Refusal>,
+}
+
+/// A function and its places.
+struct Way<'f> {
+    made: &'f Selected,
+    /// `None`: it was placed otherwise, and stays so.
+    placing: Option<Placing<'f>>,
+    placed: Placed,
+}
+
+impl Way<'_> {
+    /// Returns true if registers were no matter: none is lacking, and few cycles copy one to another.
+    fn is_easy(&self) -> bool {
+        let registers =
+            |report: &LoopReport| matches!(report.refused, Some(Unpipelined::Registers { .. }));
+        let blocks = self.placed.function.blocks.iter();
+        let copies = blocks.map(|block| {
+            let copies = block.operations.iter().filter(|it| is_copy(it));
+            copies.count() as f64 * block.weight
+        });
+        !self.made.spills
+            && !self.made.reports.iter().any(registers)
+            && copies.sum::<f64>() <= FEW * self.placed.cycles
+    }
+}
+
+impl<'f> Search<'f, '_, '_> {
+    /// Returns true if none takes as few cycles.
+    fn may_take(&self, cycles: f64) -> bool {
+        !self.found.iter().any(|way| way.placed.cycles <= cycles)
+    }
+
+    /// Places the ways of a function; returns true if one is large.
+    fn look(&mut self, source: &ir::Function, unrolled: &Unrolled) -> Result<bool, Vec<Refused>> {
+        let (sets, options) = (self.sets, self.options);
+        let mut large = false;
+        let first = self.found.len();
+        let extremes = has_extremes(source);
+        for extremes in [true, false].into_iter().filter(|own| extremes || !own) {
+            // Registers four apart may be more than there are, or lead to copies.
+            if self.found[first..].iter().any(Way::is_easy) {
+                continue;
+            }
+            let how = (sets, options, extremes);
+            let made = Selected::new(self.module, self.named, source.clone(), unrolled, how)?;
+            if !self.may_take(made.least) {
+                continue;
+            }
+            for made in made.overlapped(sets, options) {
+                large |= placed::is_large(&made.function);
+                self.place(self.arena.alloc(made));
+            }
+        }
+        Ok(large)
+    }
+
+    /// Places a way, without less spill code.
+    fn place(&mut self, made: &'f Selected) {
+        match self.placed(made) {
+            Ok(way) => {
+                let cycles = way.placed.cycles;
+                debug_assert!(
+                    cycles >= made.least * (1.0 - f64::EPSILON.sqrt()),
+                    "{}: {cycles} cycles, at least {}",
+                    made.function.name,
+                    made.least
+                );
+                self.found.push(way);
+            }
+            Err(refusal) => self.reason = Some(refusal),
+        }
+    }
+
+    fn placed(&mut self, made: &'f Selected) -> Result<Way<'f>, Refusal> {
+        let Options { fewer, .. } = *self.options;
+        let given = (self.placer)(&Unplaced {
+            function: &made.function,
+            sets: self.sets,
+            limits: Limits {
+                spills: made.spills,
+                fewer,
+            },
+        });
+        if let Some((function, allocation)) = given {
+            self.own = false;
+            return Ok(Way {
+                made,
+                placing: None,
+                placed: is_reached(placed::packed_as(function, allocation, self.sets))?,
+            });
+        }
+        let placing = Placing::new(&made.function, self.sets, (fewer, made.spills))?;
         // A frame that is out of reach may be smaller with less in it.
-        let smaller = || options.reduce_spills.then_some(f64::INFINITY);
-        match place(made.clone(), None).or_else(|_| place(made, smaller())) {
-            Ok(placed) => found.push(placed),
-            Err(refusal) => reason = Some(refusal),
-        }
+        let smaller = || is_reached(placing.reduced(f64::INFINITY));
+        let placed = match is_reached(placing.kept()) {
+            Err(_) if self.options.reduce_spills => smaller()?,
+            placed => placed?,
+        };
+        Ok(Way {
+            made,
+            placing: Some(placing),
+            placed,
+        })
     }
-    // What spills is reduced where that may lead to the shortest way: it takes longer than all else.
-    found.sort_by(|way, other| length(way).total_cmp(&length(other)));
-    let mut shortest = f64::INFINITY;
-    for way in found.iter_mut().take(REDUCED).filter(|_| own.get()) {
-        if way.1.least() < shortest
-            && let Ok(reduced) = place(way.0.clone(), Some(shortest))
-        {
-            *way = reduced;
+
+    /// The way that takes the fewest cycles. What spills is reduced where that may lead to it: that takes longer than all else.
+    fn shortest(mut self) -> Result<(Selected, Placed), Vec<Refused>> {
+        let cycles = |way: &Way<'_>| way.placed.cycles;
+        self.found
+            .sort_by(|way, other| cycles(way).total_cmp(&cycles(other)));
+        let mut shortest = f64::INFINITY;
+        if self.own && self.options.reduce_spills {
+            for way in self.found.iter_mut().take(REDUCED) {
+                if let Some(placing) = &way.placing
+                    && placing.may_take_less_than(shortest)
+                    && let Ok(reduced) = is_reached(placing.reduced(shortest))
+                {
+                    way.placed = reduced;
+                }
+                shortest = shortest.min(cycles(way));
+            }
         }
-        shortest = shortest.min(length(way));
-    }
-    let best = found
-        .into_iter()
-        .reduce(|best, other| match length(&other) < length(&best) {
+        let best = self.found.into_iter();
+        let best = best.reduce(|best, other| match cycles(&other) < cycles(&best) {
             true => other,
             false => best,
         });
-    best.ok_or_else(|| {
-        let loc = ir::Loc::NONE;
-        let reasons = reason.into_iter();
-        reasons.map(|reason| Refused { reason, loc }).collect()
-    })
+        match best {
+            Some(Way { made, placed, .. }) => Ok((made.clone(), placed)),
+            None => {
+                let loc = ir::Loc::NONE;
+                let reasons = self.reason.into_iter();
+                Err(reasons.map(|reason| Refused { reason, loc }).collect())
+            }
+        }
+    }
+}
+
+/// A function whose frame is within reach.
+fn is_reached(placed: Placed) -> Result<Placed, Refusal> {
+    let frame = Frame::of(&placed.function, &placed.allocation);
+    match frame.is_reached(&placed.function, &placed.allocation) {
+        true => Ok(placed),
+        false => Err(Refusal::Frame {
+            bytes: frame.bytes as u64,
+            most: DISPLACEMENT as u64,
+        }),
+    }
 }
 
 /// Returns true if a function takes the greater or the smaller one of two numbers that are no constants.
@@ -183,11 +281,6 @@ fn has_extremes(source: &ir::Function) -> bool {
     };
     let mut all = source.layout.iter();
     all.any(|&block| source.blocks[block].insts.iter().any(of))
-}
-
-/// The cycles of a way by the weights of blocks.
-fn length((_, placed): &(Selected, Placed)) -> f64 {
-    placed.cycles
 }
 
 /// A function without what nothing reads, its straight pieces in one block.
@@ -259,6 +352,55 @@ fn least(function: &Function, sets: &Sets) -> f64 {
     cycles.sum()
 }
 
+/// No value more is in memory than before.
+struct NoMore<'l> {
+    sets: &'l Sets,
+    limits: &'l Limits,
+    files: &'l [RegisterFile<Sc140>],
+    /// The values in memory before; `None` in it: some value that must have a register has none.
+    known: Option<Option<u32>>,
+}
+
+impl NoMore<'_> {
+    fn lacking(&self, function: &Function) -> Option<u32> {
+        allocate::lacking(&cleaned(function), self.sets, self.limits)
+    }
+    fn before(&mut self, function: &Function) -> Option<u32> {
+        match self.known {
+            Some(known) => known,
+            None => *self.known.insert(self.lacking(function)),
+        }
+    }
+}
+
+impl Room for NoMore<'_> {
+    fn may_suffice(&mut self, before: &Function, plan: &Plan<Sc140>) -> bool {
+        let most = self.before(before);
+        most.is_some_and(|most| demand::lacking(before, plan, self.files).all <= most)
+    }
+    fn suffices(&mut self, before: &Function, now: &Function) -> bool {
+        let before = self.before(before);
+        self.lacking(now).is_some_and(|now| Some(now) <= before)
+    }
+}
+
+/// Values that no kernel names may go to memory.
+struct Around<'l> {
+    sets: &'l Sets,
+    limits: &'l Limits,
+    files: &'l [RegisterFile<Sc140>],
+}
+
+impl Room for Around<'_> {
+    fn may_suffice(&mut self, before: &Function, plan: &Plan<Sc140>) -> bool {
+        demand::lacking(before, plan, self.files).named == 0
+    }
+    fn suffices(&mut self, _: &Function, now: &Function) -> bool {
+        let now = cleaned(now);
+        Decided::one_by_one(&now, self.sets, self.limits, Order::LeastUsed).is_some()
+    }
+}
+
 impl Selected {
     fn new(
         module: &Module,
@@ -272,6 +414,7 @@ impl Selected {
         allocate::simplify(&mut function);
         counted::count(&mut function);
         flag::number(&mut function);
+        allocate::dead(&mut function);
         let examined = bounds::examine(&function, &source, sets);
         Ok(Selected {
             least: least(&function, sets),
@@ -289,29 +432,35 @@ impl Selected {
             spills: false,
             fewer: options.fewer,
         };
-        let lacking = |function: &Function| allocate::lacking(&cleaned(function), sets, &limits);
-        let finished = |made: &Selected| {
+        // Whether registers suffice may be known.
+        let finished = |made: &Selected, fits: Option<bool>| {
             let mut made = made.clone();
             made.function = cleaned(&made.function);
-            made.spills = !allocate::fits(&made.function, sets, &limits);
+            let fits = fits.unwrap_or_else(|| allocate::fits(&made.function, sets, &limits));
+            debug_assert_eq!(fits, allocate::fits(&made.function, sets, &limits));
+            made.spills = !fits;
             made.join(sets, &limits);
             made
         };
         if !options.pipeline {
-            return vec![finished(&self)];
+            return vec![finished(&self, None)];
         }
         let mut ways = Vec::new();
         // Without a value more in memory; and with some more around the loops.
+        let files = Sc140::files(&self.function, sets, &limits);
+        let mut no_more = NoMore {
+            sets,
+            limits: &limits,
+            files: &files,
+            known: None,
+        };
         let mut careful = Pipelining::new(self.function.clone());
         let mut eager = None;
-        let mut known = None;
         loop {
             let before = eager.is_none().then(|| careful.clone());
-            let report = careful.step(sets, &mut |before, now| {
-                let before = *known.get_or_insert_with(|| lacking(before));
-                lacking(now).is_some_and(|now| Some(now) <= before)
-            });
-            let Some(report) = report else { break };
+            let Some(report) = careful.step(sets, &mut no_more) else {
+                break;
+            };
             // Up to here both are the same.
             if matches!(report.refused, Some(Unpipelined::Registers { .. })) {
                 eager = eager.or(before);
@@ -327,21 +476,23 @@ impl Selected {
         };
         let made = with(careful);
         if let Some(mut eager) = eager {
-            let mut fits = |_: &Function, now: &Function| {
-                let now = cleaned(now);
-                Decided::one_by_one(&now, sets, &limits, Order::LeastUsed).is_some()
+            let mut around = Around {
+                sets,
+                limits: &limits,
+                files: &files,
             };
-            while eager.step(sets, &mut fits).is_some() {}
+            while eager.step(sets, &mut around).is_some() {}
             let eager = with(eager);
             if eager.pipelined() > made.pipelined() {
-                ways.push(finished(&eager));
+                ways.push(finished(&eager, None));
             }
         }
+        let fits = no_more.known.map(|lacking| lacking == Some(0));
         if made.pipelined() > 0 {
-            ways.push(finished(&made));
+            ways.push(finished(&made, fits.filter(|fits| *fits)));
         }
         if ways.iter().all(|made| made.spills) {
-            let mut plain = finished(&self);
+            let mut plain = finished(&self, fits);
             for (plain, made) in plain.reports.iter_mut().zip(&made.reports) {
                 let interval = made.interval;
                 let registers = made
@@ -366,8 +517,7 @@ impl Selected {
             return;
         }
         let mut joined = self.function.clone();
-        allocate::coalesce(&mut joined);
-        if allocate::fits(&joined, sets, limits) {
+        if allocate::coalesce(&mut joined) && allocate::fits(&joined, sets, limits) {
             self.function = joined;
         }
     }
