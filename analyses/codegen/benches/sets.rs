@@ -8,7 +8,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{Language, Module};
 use lockstep_codegen::machine;
-use lockstep_codegen::target::sc140::emit::{Options, emit};
+use lockstep_codegen::target::sc140::emit::{Options, emit, emit_items};
 use std::hint::black_box;
 use syntax::c_family::{Dialect, parse_text};
 
@@ -167,6 +167,10 @@ fn reports(c: &mut Criterion) {
                 .map(|module| of(black_box(module)))
                 .sum::<usize>()
         });
+    });
+    let all: Vec<&Module> = modules.iter().collect();
+    c.bench_function("those of a thousand lines on all cores", |b| {
+        b.iter(|| emit_items(black_box(&all), sets, &options).1.functions.len());
     });
     c.bench_function("those of one function that spills", |b| {
         b.iter(|| of(black_box(&modules[3])));

@@ -21,6 +21,9 @@ pub(super) fn loops(
 ) -> Result<u8, CliError> {
     let path = args.file.display();
     let name = args.item.as_deref();
+    if name.is_none() {
+        db::for_each_item(db, file, |db, item| set_loops::ahead(db, file, item));
+    }
     let rows = set_loops::rows(db, file, name);
     let mut out = std::io::stdout().lock();
     match args.format {

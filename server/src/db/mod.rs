@@ -13,6 +13,13 @@ pub use figure::{Figure, Figures};
 pub use inputs::{Database, Db, File, Settings, SharedFiles, Source, read_source};
 pub use queries::*;
 
+use crate::program::own_items;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Deep but bounded recursion over trees needs more than the default.
+pub const STACK: usize = 32 << 20;
+
 /// A computation was given up because its inputs are about to change or because its result is not wanted any
 /// more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,10 +28,44 @@ pub enum Cancelled {
     Unwanted,
 }
 
+/// Runs `work` for the items of a file itself on several threads, each with its own clone of the database, so that queries
+/// which follow find their results. Ends early where inputs change; whoever asks for a result meets a panic again.
+pub fn for_each_item(db: &Database, file: File, work: impl Fn(&Database, Item<'_>) + Sync) {
+    let count = own_items(db, file).len();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(count);
+    if threads < 2 {
+        return;
+    }
+    let next = AtomicUsize::new(0);
+    let (next, work) = (&next, &work);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let db = db.clone();
+            let run = move || {
+                let all = || {
+                    catch(&db, |db| {
+                        let items = own_items(db, file);
+                        while let Some((_, item)) = items.get(next.fetch_add(1, Ordering::Relaxed))
+                        {
+                            work(db, *item);
+                        }
+                    })
+                };
+                drop(std::panic::catch_unwind(AssertUnwindSafe(all)));
+            };
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            if let Err(error) = thread.spawn_scoped(scope, run) {
+                tracing::warn!("no thread: {error}");
+            }
+        }
+    });
+}
+
 /// Runs a whole background request. The one place where salsa's unwinding is caught.
 pub fn catch<T>(db: &Database, work: impl FnOnce(&Database) -> T) -> Result<T, Cancelled> {
     use salsa::Database as _;
-    let work = std::panic::AssertUnwindSafe(|| db.attach(work));
+    let work = AssertUnwindSafe(|| db.attach(work));
     salsa::Cancelled::catch(work).map_err(|reason| match reason {
         salsa::Cancelled::Local => Cancelled::Unwanted,
         _ => Cancelled::InputsChange,

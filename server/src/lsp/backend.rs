@@ -559,10 +559,13 @@ impl LanguageServer for Backend {
                         snapshot.encoding,
                         snapshot.has_views,
                     ),
-                    (None, Some(file)) => views::diagnostics::diagnostics(db, file)
-                        .iter()
-                        .map(|it| convert::diagnostic(db, file, it, snapshot))
-                        .collect(),
+                    (None, Some(file)) => {
+                        views::diagnostics::ahead(db, file);
+                        views::diagnostics::diagnostics(db, file)
+                            .iter()
+                            .map(|it| convert::diagnostic(db, file, it, snapshot))
+                            .collect()
+                    }
                     (None, None) => Vec::new(),
                 }
             })

@@ -615,6 +615,7 @@ impl Owner {
                     snapshot.has_views,
                 )),
                 (None, Some(file)) => {
+                    views::diagnostics::ahead(db, file);
                     let shown = views::diagnostics::diagnostics(db, file);
                     Some(
                         shown

@@ -1,13 +1,11 @@
 //! Threads for computations. A panic in one is answered and logged; the thread goes on.
 
+use crate::db::STACK;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 type Job = Box<dyn FnOnce() + Send>;
-
-/// Deep but bounded recursion over trees needs more than the default.
-pub(super) const STACK: usize = 32 << 20;
 
 #[derive(Debug)]
 pub(super) struct Pool {

@@ -4,10 +4,9 @@
 use super::backend::Backend;
 use super::convert::Text;
 use super::event::Event;
-use super::pool::STACK;
 use super::progress::Counted;
 use super::question::locked;
-use crate::db::{self, Copy, Database, File};
+use crate::db::{self, Copy, Database, File, STACK};
 use crate::derive;
 use crate::derive::bundles::processor;
 use crate::derive::zeros::profile_path;

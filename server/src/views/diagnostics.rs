@@ -9,7 +9,8 @@ mod registers;
 pub use super::model::{Diagnostic, FileFix, Note, Related};
 use super::reasons;
 use crate::config::Level;
-use crate::db::{self, Db, File, Source};
+use crate::db::{self, Database, Db, File, Source};
+use crate::derive::loops::are_shown;
 use crate::derive::rows::{Rows, rows_of};
 use crate::documents::line_beginning;
 use crate::program::{self, Language, NothingShown, own_items};
@@ -19,6 +20,18 @@ use syntax::{FileId, LineIndex, ProblemKind, Span};
 
 /// Problems that are shown of a file; findings are not counted.
 const MOST_PROBLEMS: usize = 1_000;
+
+/// Computes on several threads what the diagnostics of a file ask of its functions. Those that follow find it.
+pub fn ahead(db: &Database, file: File) {
+    let groups = are_shown(db, file);
+    db::for_each_item(db, file, |db, item| {
+        rows_of(db, item);
+        if groups {
+            super::loops::rows_of_item(db, file, item);
+        }
+        super::set_loops::ahead(db, file, item);
+    });
+}
 
 /// Everything that is to be shown, by position.
 pub fn diagnostics(db: &dyn Db, file: File) -> Vec<Diagnostic> {

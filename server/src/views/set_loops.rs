@@ -82,6 +82,13 @@ pub fn rows(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Row> {
     out
 }
 
+/// Computes what is told of an item.
+pub fn ahead(db: &dyn Db, file: File, item: Item<'_>) {
+    if !rows_of_item(db, file, item).is_empty() {
+        db::promised_sets(db, item);
+    }
+}
+
 /// The loops of one item.
 pub fn rows_of_item(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Row> {
     if !item.holds(db).code || sets::processor(db, file).is_none() {
