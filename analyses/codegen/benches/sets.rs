@@ -170,7 +170,12 @@ fn reports(c: &mut Criterion) {
     });
     let all: Vec<&Module> = modules.iter().collect();
     c.bench_function("those of a thousand lines on all cores", |b| {
-        b.iter(|| emit_items(black_box(&all), sets, &options).1.functions.len());
+        b.iter(|| {
+            emit_items(black_box(&all), sets, &options)
+                .1
+                .functions
+                .len()
+        });
     });
     c.bench_function("those of one function that spills", |b| {
         b.iter(|| of(black_box(&modules[3])));

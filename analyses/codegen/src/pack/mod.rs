@@ -34,6 +34,18 @@ pub struct Packets {
     pub cycles: Vec<u32>,
 }
 
+/// The dependences that say where the operations of a block may stand.
+pub(crate) fn edges<T: Scheduled>(
+    operations: &[Operation<T>],
+    processor: &T::Processor,
+    locate: &dyn Fn(Name<T>) -> Locations,
+) -> Vec<Dependence> {
+    let mut edges = dependences(operations, processor, locate, false, &|_| false, None);
+    edges.extend(control(operations));
+    edges.extend(settled(operations, locate));
+    edges
+}
+
 /// The packets of a block.
 #[must_use]
 pub fn packets<T: Scheduled>(
@@ -41,9 +53,7 @@ pub fn packets<T: Scheduled>(
     processor: &T::Processor,
     locate: &dyn Fn(Name<T>) -> Locations,
 ) -> Packets {
-    let mut edges = dependences(operations, processor, locate, false, &|_| false, None);
-    edges.extend(control(operations));
-    edges.extend(settled(operations, locate));
+    let edges = edges(operations, processor, locate);
     let packer = T::packer(processor, operations);
     let (groups, group_of) = Groups::new(operations, &edges);
     let mut cycles = list(&groups, &packer);

@@ -12,9 +12,8 @@
 //!
 //! Works on finished sets. A jump moves up where what it reads is there in time, where its new set has room, and where the slot
 //! may execute in front of its target: it changes no flow and no loop, the slot of a call or a return leaves the stack alone, and
-//! what is late in it is not missed behind the jump. One pass from the last set of a block to the first.
-//!
-//! Does not take single operations out of their sets for a slot.
+//! what is late in it is not missed behind the jump. Where that fails, operations near the jump are tried in another set each, one
+//! at a time. One pass from the last set of a block to the first.
 //!
 //! Source: *SC140 DSP Core Reference Manual*, in excerpts: pages 5-17 and 5-19 (slots, cycles), page 7-21 (rules D.4 to D.6).
 
@@ -26,8 +25,12 @@ use crate::machine::sets::Sets;
 use crate::mir::dependence::{reads, writes};
 use crate::mir::packer::Packer;
 use crate::mir::{Block, Scheduled};
+use crate::pack::edges;
 use isa::Branch;
 use isa::sc140::{Reg, Sc140, Unit};
+
+/// Sets in front of a slot whose operations may move for it.
+const NEAR: usize = 4;
 
 /// Fills the slots of a function in sets.
 pub(super) fn fill(function: &mut Function, allocation: &Allocation, sets: &Sets) {
@@ -77,36 +80,120 @@ impl Slots<'_> {
         if mnemonic.delayed || !mnemonic.row().has_delayed_form() {
             return;
         }
-        let mut jump = rows[at].remove(place);
+        let jump = rows[at].remove(place);
+        let mut delayed = jump.clone();
+        delayed.mnemonic = delayed.mnemonic.delayed();
         let alone = rows[at].is_empty();
         let slot = if alone { at - 1 } else { at };
-        let is_free = |to: usize| {
-            let occupied = rows[to].iter().any(flows);
-            let is_slot = to > 0 && rows[to - 1].iter().any(|it| it.mnemonic.delayed);
-            !occupied && !is_slot
-        };
-        let in_slot = self.may_be_slot(&rows[slot], &jump)
-            && !(alone && rows[slot].iter().any(|it| is_late(it, self.allocation)));
-        // Into the set in front of the slot, or in one of its own there.
-        let joins = slot.checked_sub(1).filter(|&to| {
-            is_free(to) && self.is_ready(rows, &jump, at, to) && self.fits(&rows[to], &jump)
-        });
-        let stands = || alone && is_free(slot) && slot > 0 && self.is_ready(rows, &jump, at, slot);
-        match joins {
-            Some(to) if in_slot => {
-                jump.mnemonic = jump.mnemonic.delayed();
-                rows[to].push(jump);
-                if alone {
-                    rows.remove(at);
+        let moved = || self.moved(rows, &jump, slot, |rows| self.joins(rows, &jump, at));
+        if self.joins(rows, &jump, at) {
+            rows[slot - 1].push(delayed);
+        } else if let Some(mut moved) = moved() {
+            moved[slot - 1].push(delayed);
+            *rows = moved;
+        } else if self.stands(rows, &jump, at) {
+            let row = std::mem::replace(&mut rows[slot], vec![delayed]);
+            rows[at] = row;
+            return;
+        } else {
+            rows[at].insert(place, jump);
+            return;
+        }
+        if alone {
+            rows.remove(at);
+        }
+    }
+
+    /// Returns true if a set in front of the slot takes the jump of this set, which has left it.
+    fn joins(&self, rows: &[Vec<Operation>], jump: &Operation, at: usize) -> bool {
+        let slot = if rows[at].is_empty() { at - 1 } else { at };
+        slot.checked_sub(1).is_some_and(|to| {
+            is_free(rows, to)
+                && self.is_slot_of(rows, slot, jump, at)
+                && self.is_ready(rows, jump, at, to)
+                && self.fits(rows[to].iter().chain([jump]))
+        })
+    }
+
+    /// Returns true if a jump that is alone may have a set of its own in front of the slot.
+    fn stands(&self, rows: &[Vec<Operation>], jump: &Operation, at: usize) -> bool {
+        let slot = at - 1;
+        slot > 0
+            && rows[at].is_empty()
+            && !rows[slot].is_empty()
+            && is_free(rows, slot)
+            && self.is_slot_of(rows, slot, jump, at)
+            && self.is_ready(rows, jump, at, slot)
+    }
+
+    /// Returns true if a set may be the slot of the jump of a set.
+    fn is_slot_of(
+        &self,
+        rows: &[Vec<Operation>],
+        slot: usize,
+        jump: &Operation,
+        at: usize,
+    ) -> bool {
+        let late = |operation: &Operation| is_late(operation, self.allocation);
+        self.may_be_slot(&rows[slot], jump) && !(slot < at && rows[slot].iter().any(late))
+    }
+
+    /// The sets with one operation near a slot elsewhere, so that they suit.
+    fn moved(
+        &self,
+        rows: &[Vec<Operation>],
+        jump: &Operation,
+        slot: usize,
+        suit: impl Fn(&[Vec<Operation>]) -> bool,
+    ) -> Option<Vec<Vec<Operation>>> {
+        let first = slot.saturating_sub(NEAR);
+        // What is farther away than a latency has no say.
+        let start = first.saturating_sub(NEAR);
+        let near = rows.iter().enumerate().take(slot + NEAR + 1).skip(start);
+        let (cycle_of, operations): (Vec<usize>, Vec<Operation>) = near
+            .flat_map(|(cycle, row)| row.iter().map(move |it| (cycle, it.clone())))
+            .unzip();
+        let locate = locate(self.allocation);
+        let edges = edges(&operations, self.sets, &locate);
+        let read: Vec<u32> = read_ahead(jump).into_iter().flat_map(&locate).collect();
+        for (number, operation) in operations.iter().enumerate().rev() {
+            let from = cycle_of[number];
+            if !(first..=slot).contains(&from)
+                || !matches!(operation.mnemonic.row().unit, Unit::Data | Unit::Address)
+            {
+                continue;
+            }
+            let own = number as u32;
+            let ahead = edges.iter().filter(|edge| edge.to == own);
+            let ahead = ahead.map(|edge| cycle_of[edge.from as usize] + edge.latency as usize);
+            let after = edges.iter().filter(|edge| edge.from == own);
+            let after =
+                after.map(|edge| cycle_of[edge.to as usize].saturating_sub(edge.latency as usize));
+            let earliest = ahead.max().unwrap_or(0).max(first);
+            let latest = after.min().unwrap_or(slot).min(slot);
+            for to in (earliest..=latest).rev().filter(|to| *to != from) {
+                // What is late in a slot may be missed, and the jump does not wait for it.
+                let mut written = writes(operation).into_iter().flat_map(&locate);
+                let misses = to == slot
+                    && (is_late(operation, self.allocation)
+                        || written.any(|at| read.contains(&at)));
+                if misses || rows[to].is_empty() || !self.fits(rows[to].iter().chain([operation])) {
+                    continue;
+                }
+                let mut tried = rows.to_vec();
+                let place = number - cycle_of.partition_point(|&cycle| cycle < from);
+                let operation = tried[from].remove(place);
+                // Those of a set stay in their order.
+                match to > from {
+                    true => tried[to].insert(0, operation),
+                    false => tried[to].push(operation),
+                }
+                if !tried[from].is_empty() && suit(&tried) {
+                    return Some(tried);
                 }
             }
-            _ if in_slot && !rows[slot].is_empty() && stands() => {
-                jump.mnemonic = jump.mnemonic.delayed();
-                let row = std::mem::replace(&mut rows[slot], vec![jump]);
-                rows[at] = row;
-            }
-            _ => rows[at].insert(place, jump),
         }
+        None
     }
 
     /// Returns true if a set may stand in the slot of a change of flow.
@@ -127,17 +214,10 @@ impl Slots<'_> {
         })
     }
 
-    /// Returns true if what a change of flow reads is there if it moves up from a set to another. Results and arguments need not
-    /// be: what passes them on executes in the slot.
+    /// Returns true if what a change of flow reads is there if it moves up from a set to another.
     fn is_ready(&self, rows: &[Vec<Operation>], jump: &Operation, from: usize, to: usize) -> bool {
         let locate = locate(self.allocation);
-        let passes = matches!(jump.branch(), Some(Branch::Return | Branch::Call));
-        let called = jump.sources.first().and_then(Operand::name);
-        let guard = jump.predicate.map(Name::Virtual);
-        let read = reads(jump).into_iter();
-        let read = read.filter(|&name| !passes || Some(name) == guard || Some(name) == called);
-        let stack = passes.then_some(Name::Fixed(Reg::SP));
-        read.chain(stack).all(|name| {
+        read_ahead(jump).into_iter().all(|name| {
             let storage = locate(name);
             let rows = rows.iter().enumerate();
             let mut writers = rows.flat_map(|(at, row)| row.iter().map(move |it| (at, it)));
@@ -149,8 +229,8 @@ impl Slots<'_> {
         })
     }
 
-    fn fits(&self, row: &[Operation], jump: &Operation) -> bool {
-        let all: Vec<Operation> = row.iter().chain([jump]).cloned().collect();
+    fn fits<'o>(&self, operations: impl Iterator<Item = &'o Operation>) -> bool {
+        let all: Vec<Operation> = operations.cloned().collect();
         let packer = Sc140::packer(self.sets, &all);
         let mut demand = <<Sc140 as Scheduled>::Packer as Packer>::Demand::default();
         (0..all.len() as u32).for_each(|it| packer.add(&mut demand, it));
@@ -158,6 +238,23 @@ impl Slots<'_> {
     }
 }
 
+/// What a change of flow reads in front of its slot. Results and arguments need not be there: what passes them on executes in it.
+fn read_ahead(jump: &Operation) -> Vec<Name> {
+    let passes = matches!(jump.branch(), Some(Branch::Return | Branch::Call));
+    let called = jump.sources.first().and_then(Operand::name);
+    let guard = jump.predicate.map(Name::Virtual);
+    let read = reads(jump).into_iter();
+    let read = read.filter(|&name| !passes || Some(name) == guard || Some(name) == called);
+    let stack = passes.then_some(Name::Fixed(Reg::SP));
+    read.chain(stack).collect()
+}
+
 fn flows(operation: &Operation) -> bool {
     operation.branch().is_some()
+}
+
+/// Returns true if no flow changes in a set, and it is no slot.
+fn is_free(rows: &[Vec<Operation>], at: usize) -> bool {
+    let is_slot = at > 0 && rows[at - 1].iter().any(|it| it.mnemonic.delayed);
+    !rows[at].iter().any(flows) && !is_slot
 }
