@@ -49,7 +49,13 @@ pub(crate) fn prepare(function: &mut Function, wraps: bool) {
     thread::thread(function);
     merge(function, wraps);
     invariant::hoist(function);
+    reduce(function, wraps);
+}
+
+/// Makes addresses that grow by a constant loop parameters; those that begin at the same place begin with the same value.
+fn reduce(function: &mut Function, wraps: bool) {
     address::reduce(function, wraps);
+    numbering::number(function);
 }
 
 /// Makes branches that only choose between values choices. What is executed always then is made ready as the rest was.
@@ -57,7 +63,7 @@ pub(crate) fn choose(function: &mut Function, wraps: bool) {
     if choose::choose(function) {
         merge(function, wraps);
         invariant::hoist(function);
-        address::reduce(function, wraps);
+        reduce(function, wraps);
     }
 }
 

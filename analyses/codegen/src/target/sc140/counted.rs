@@ -83,11 +83,11 @@ pub(super) fn count(function: &mut Function) {
     {
         match counted(function, &region) {
             Some(changed) => {
+                let more = (changed.blocks.len() - function.blocks.len()) as u32;
                 *function = changed;
                 // The loop stands a block further on now.
-                for header in &mut done {
-                    *header += u32::from(*header >= region.header);
-                }
+                let behind = |header: &&mut u32| **header >= region.header;
+                done.iter_mut().filter(behind).for_each(|it| *it += more);
                 done.push(region.header + 1);
             }
             None => done.push(region.header),
@@ -105,8 +105,9 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
         return None;
     }
     let last = *region.blocks.last()?;
-    let found = counting(function, region, last)?;
     let mut out = function.clone();
+    part(&mut out, region);
+    let found = counting(&out, region, last)?;
     let entered = enter(&mut out, region)?;
     let (header, last) = (region.header + 1, last + 1);
     let block = &mut out.blocks[last as usize];
@@ -171,12 +172,7 @@ fn enter(function: &mut Function, region: &Region) -> Option<u32> {
     if inside(at - 1) && function.successors(at - 1).contains(&at) {
         return None;
     }
-    // It executes as often as the loop is entered.
-    let outside = (0..function.blocks.len() as u32)
-        .filter(|&from| !inside(from) && function.successors(from).contains(&at));
-    let entered: f64 = outside
-        .map(|from| function.blocks[from as usize].weight)
-        .sum();
+    let weight = entries(function, region);
     for (number, block) in function.blocks.iter_mut().enumerate() {
         for operand in block
             .operations
@@ -191,11 +187,75 @@ fn enter(function: &mut Function, region: &Region) -> Option<u32> {
         }
     }
     let block = Block {
-        weight: entered.min(function.blocks[at as usize].weight),
+        weight,
         ..Block::default()
     };
     function.blocks.insert(at as usize, block);
     Some(at)
+}
+
+/// The number of times that a loop is entered.
+fn entries(function: &Function, region: &Region) -> f64 {
+    let blocks = 0..function.blocks.len() as u32;
+    let outside = blocks.filter(|&from| {
+        !region.blocks.contains(&from) && function.successors(from).contains(&region.header)
+    });
+    let entered: f64 = outside
+        .map(|from| function.blocks[from as usize].weight)
+        .sum();
+    entered.min(function.blocks[region.header as usize].weight)
+}
+
+/// Puts a jump out of a loop that stands behind the way back in a block of its own.
+///
+/// ```text
+/// bt b1; bra b5        b2: bt b1    b3: bra b5
+/// bf b5; bra b1        b2: bt b1    b3: bra b5
+/// ```
+fn part(function: &mut Function, region: &Region) {
+    let weight = entries(function, region);
+    let Some(&last) = region.blocks.last() else {
+        return;
+    };
+    let [.., first, second] = &mut function.blocks[last as usize].operations[..] else {
+        return;
+    };
+    let turned = match first.mnemonic.opcode {
+        Opcode::Bt => Opcode::Bf,
+        Opcode::Bf => Opcode::Bt,
+        _ => return,
+    };
+    let back = |jump: &Operation| jump.sources[..] == [Operand::Block(region.header)];
+    if second.mnemonic.opcode != Opcode::Bra || second.predicate.is_some() {
+        return;
+    }
+    if back(second) {
+        first.mnemonic.opcode = turned;
+        std::mem::swap(&mut first.sources, &mut second.sources);
+    }
+    if !back(first) || back(second) {
+        return;
+    }
+    let jump = function.blocks[last as usize].operations.pop();
+    let behind = last + 1;
+    function.blocks.insert(
+        behind as usize,
+        Block {
+            operations: jump.into_iter().collect(),
+            weight,
+            ..Block::default()
+        },
+    );
+    for operand in function
+        .blocks
+        .iter_mut()
+        .flat_map(|block| &mut block.operations)
+        .flat_map(|operation| &mut operation.sources)
+    {
+        if let Operand::Block(to) = operand {
+            *to += u32::from(*to >= behind);
+        }
+    }
 }
 
 pub(super) fn counting(function: &Function, region: &Region, last: u32) -> Option<Counting> {
