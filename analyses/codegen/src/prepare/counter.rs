@@ -14,8 +14,8 @@ use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::loops::LoopForest;
 use ir::{
-    BinaryOp, Block, Convert, Edge, Function, InstData, IntCondition, Op, Terminator, Type, Value,
-    ValueData, ValueDef,
+    BinaryOp, Block, Convert, Edge, Function, Inst, InstData, IntCondition, Op, Terminator, Type,
+    Value, ValueData, ValueDef,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -28,6 +28,92 @@ pub(crate) fn widen(function: &mut Function) {
             }
         }
     }
+}
+
+/// Tests of unsigned counters, which grow from 0 by one, for what they come to: `i < n` as `i != n`. No such counter is above
+/// the limit that lets it through, and one that is counted by the hardware need not be compared as a number without a sign.
+pub(crate) fn meet(function: &mut Function) {
+    let flow = ControlFlow::new(function);
+    let forest = LoopForest::new(&flow);
+    for header in headers(function) {
+        let Some(own) = forest.of(header) else {
+            continue;
+        };
+        let inside = |block: Block| forest.contains(own, block);
+        let Some((condition, holds)) = stays(function, header, &inside) else {
+            continue;
+        };
+        let Some((inst, data)) = defining(function, condition) else {
+            continue;
+        };
+        let Op::IntCompare(how) = data.op else {
+            continue;
+        };
+        let [left, right] = [data.args[0], data.args[1]];
+        let way = if holds { how } else { how.negated() };
+        let (counter, limit) = match way {
+            IntCondition::LessUnsigned => (left, right),
+            IntCondition::GreaterUnsigned => (right, left),
+            _ => continue,
+        };
+        if !grows_from_zero(function, (header, counter), &inside)
+            || !is_outside(function, limit, &inside)
+        {
+            continue;
+        }
+        let how = match holds {
+            true => IntCondition::NotEqual,
+            false => IntCondition::Equal,
+        };
+        function.insts[inst].op = Op::IntCompare(how);
+    }
+}
+
+/// The instruction that makes a value.
+fn defining(function: &Function, value: Value) -> Option<(Inst, &InstData)> {
+    match function.values[value].def {
+        ValueDef::Result(inst, _) => Some((inst, &function.insts[inst])),
+        ValueDef::Param(..) => None,
+    }
+}
+
+/// Returns true if a number of 32 bits is a parameter of the header that is 0 at first and one more in each iteration.
+fn grows_from_zero(
+    function: &Function,
+    (header, counter): (Block, Value),
+    inside: &dyn Fn(Block) -> bool,
+) -> bool {
+    let params = &function.blocks[header].params;
+    let Some(index) = params.iter().position(|&param| param == counter) else {
+        return false;
+    };
+    let steps = |value: Value| {
+        defining(function, value).is_some_and(|(_, data)| {
+            matches!(data.op, Op::Binary(BinaryOp::Add, _))
+                && data.args[0] == counter
+                && function.int_constant(data.args[1]) == Some(1)
+        })
+    };
+    function.ty(counter) == Type::I32
+        && function.layout.iter().all(|&block| {
+            let edges = function.blocks[block].terminator.edges();
+            let mut own = edges.into_iter().filter(|edge| edge.block == header);
+            own.all(|edge| match inside(block) {
+                true => steps(edge.args[index]),
+                false => function.int_constant(edge.args[index]) == Some(0),
+            })
+        })
+}
+
+/// Returns true if a value is made outside of a loop, or a constant.
+fn is_outside(function: &Function, value: Value, inside: &dyn Fn(Block) -> bool) -> bool {
+    let made = function.layout.iter().filter(|&&block| inside(block));
+    let mut made = made.map(|&block| &function.blocks[block]);
+    function.int_constant(value).is_some()
+        || made.all(|data| match function.values[value].def {
+            ValueDef::Result(inst, _) => !data.insts.contains(&inst),
+            ValueDef::Param(..) => !data.params.contains(&value),
+        })
 }
 
 /// The sum that each block of the loop hands on to the header, if the parameter is such a counter.
@@ -55,9 +141,13 @@ fn counter(function: &Function, header: Block, index: usize) -> Option<Vec<(Bloc
             let stored = function.defining(edge.args[index])?;
             let sum = *stored.args.first()?;
             let added = function.defining(sum)?;
-            let by = function.int_constant(*added.args.get(1)?)?;
+            let number = function.int_constant(*added.args.get(1)?)?;
+            let by = match added.op {
+                Op::Binary(BinaryOp::Add, _) => number,
+                Op::Binary(BinaryOp::Sub, _) => -number,
+                _ => return None,
+            };
             let is_counter = matches!(stored.op, Op::Convert(Convert::Truncate))
-                && matches!(added.op, Op::Binary(BinaryOp::Add, _))
                 && function.ty(sum) == Type::I32
                 && extends(function, added.args[0], param)
                 && by.abs() == 1

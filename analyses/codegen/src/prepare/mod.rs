@@ -24,10 +24,11 @@ mod memory;
 mod numbering;
 pub(crate) mod origin;
 mod scaled;
+mod sink;
 mod thread;
 mod truth;
 
-pub(crate) use counter::widen;
+pub(crate) use counter::{meet, widen};
 pub(crate) use invariant::hoist;
 pub(crate) use memory::accessed_as;
 pub(crate) use scaled::scale;
@@ -48,6 +49,7 @@ pub(crate) fn prepare(function: &mut Function, wraps: bool) {
     branch::settle(function);
     thread::thread(function);
     merge(function, wraps);
+    sink::sink(function);
     invariant::hoist(function);
     reduce(function, wraps);
 }

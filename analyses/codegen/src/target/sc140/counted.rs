@@ -21,6 +21,7 @@ use crate::predicate::flag;
 use crate::predicate::loops::{Region, innermost};
 use isa::Branch;
 use isa::sc140::{Condition, File, Opcode, Sc140};
+use smallvec::{SmallVec, smallvec};
 
 /// The relation of the counter to the limit for which the loop goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +63,7 @@ enum Limit {
 }
 
 /// A loop's counter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Counting {
     counter: Virtual,
     step: i64,
@@ -70,8 +71,14 @@ pub(super) struct Counting {
     limit: Limit,
     /// The place of the comparison in the last block.
     compare: usize,
-    /// The place of the step.
-    moves: usize,
+    /// The places of the step: of one that wraps, the sum and its extension.
+    moves: SmallVec<[usize; 2]>,
+}
+
+impl Counting {
+    fn wraps(&self) -> bool {
+        self.moves.len() > 1
+    }
 }
 
 /// Makes all loops that can be counted by the hardware such loops, of one block each.
@@ -112,8 +119,8 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     let (header, last) = (region.header + 1, last + 1);
     let block = &mut out.blocks[last as usize];
     block.operations.pop();
+    // The step stands in front of it.
     block.operations.remove(found.compare);
-    let step = found.moves - usize::from(found.compare < found.moves);
     let inside = region
         .blocks
         .iter()
@@ -124,8 +131,10 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
         .count();
     let live = Liveness::of(&out);
     let behind = last + 1;
-    if reads == 1 && !live.at_start(behind).contains(&found.counter) {
-        out.blocks[last as usize].operations.remove(step);
+    if reads == found.moves.len() && !live.at_start(behind).contains(&found.counter) {
+        for &step in found.moves.iter().rev() {
+            out.blocks[last as usize].operations.remove(step);
+        }
     }
     out.blocks[last as usize]
         .operations
@@ -143,6 +152,10 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     let rounds = out.blocks[header as usize].rounds;
     let at_least_one = rounds.is_some_and(|rounds| rounds.least > 0)
         || is_entered_if_it_counts(&out, entered, &found, start);
+    // Of a counter that wraps the distance to the limit says nothing where it is none.
+    if found.wraps() && !at_least_one {
+        return None;
+    }
     let trips = trips(&mut out, &found, (rounds, at_least_one), start == Some(0));
     out.blocks[entered as usize].operations.extend(trips);
     out.blocks[entered as usize].operations.push(setup(header));
@@ -315,7 +328,12 @@ pub(super) fn counting(function: &Function, region: &Region, last: u32) -> Optio
         Limit::Register(limit) => writes(limit) == 0,
     };
     // Between the step and the comparison nothing else is read.
-    if !fixed || writes(counter) != 1 || moves > compare {
+    let in_front = moves.iter().all(|&at| at < compare);
+    if !fixed || writes(counter) != moves.len() || !in_front {
+        return None;
+    }
+    // One that wraps is met on its way, or not at all.
+    if moves.len() > 1 && relation != Relation::NotEqual {
         return None;
     }
     let towards = match relation {
@@ -374,23 +392,34 @@ fn relation(compare: &Operation) -> Option<(Relation, [Limit; 2])> {
     }
 }
 
-/// The only operation that moves a register on by a constant, and the constant.
-fn step(operations: &[Operation], counter: Virtual) -> Option<(usize, i64)> {
-    let at = operations
-        .iter()
-        .rposition(|operation| operation.writes().any(|written| written == counter))?;
+/// The only operations that move a register on by a constant, and the constant.
+fn step(operations: &[Operation], counter: Virtual) -> Option<(SmallVec<[usize; 2]>, i64)> {
+    let writes = |operation: &Operation| operation.writes().any(|written| written == counter);
+    let at = operations.iter().rposition(writes)?;
     let found = &operations[at];
     let own = Operand::register(counter);
-    if found.targets[..] != [own.clone()] || found.mnemonic.condition != Condition::Always {
+    let alone = |it: &Operation| {
+        it.targets[..] == [own.clone()] && it.mnemonic.condition == Condition::Always
+    };
+    if !alone(found) {
         return None;
     }
     let by = match (found.mnemonic.opcode, &found.sources[..]) {
         (Opcode::Add, [Operand::Number(by)]) => *by,
         (Opcode::Sub, [Operand::Number(by)]) => -by,
         (Opcode::AddncW, [Operand::Number(by), from]) if *from == own => *by,
+        (Opcode::SxtL, [from]) if *from == own => {
+            let sum = operations[..at].iter().rposition(writes)?;
+            let before = &operations[sum];
+            let is_sum = alone(before) && before.mnemonic.opcode == Opcode::IaddncW;
+            return match before.sources[..] {
+                [Operand::Number(by)] if is_sum => Some((smallvec![sum, at], by)),
+                _ => None,
+            };
+        }
         _ => return None,
     };
-    Some((at, by))
+    Some((smallvec![at], by))
 }
 
 impl Counting {

@@ -184,7 +184,39 @@ impl Forms {
                 _ => {}
             }
         }
-        self.demanded = extension::demanded(function, work);
+        self.demanded = extension::demanded(function, work.clone());
+        // A number that a loop moves on is extended in front of the loop, not in each of its iterations.
+        loop {
+            let known = work.len();
+            for &block in &function.layout {
+                for edge in function.blocks[block].terminator.edges() {
+                    let params = &function.blocks[edge.block].params;
+                    let pairs = params.iter().zip(&edge.args);
+                    let pairs = pairs.filter(|(param, _)| !self.demanded[**param]);
+                    work.extend(
+                        pairs
+                            .filter(|pair| self.moves_on(function, *pair))
+                            .map(|(it, _)| it),
+                    );
+                }
+            }
+            if work.len() == known {
+                break;
+            }
+            self.demanded = extension::demanded(function, work.clone());
+        }
+    }
+
+    /// Returns true if what arrives in a parameter is a demanded sum of it and a constant.
+    fn moves_on(&self, function: &Function, (&param, &arriving): (&Value, &Value)) -> bool {
+        self.demanded[arriving]
+            && function.defining(arriving).is_some_and(|data| {
+                let sum = matches!(
+                    data.op,
+                    Op::Binary(BinaryOp::Add | BinaryOp::Sub, wrap) if wrap.no_signed
+                );
+                sum && data.args[0] == param && function.int_constant(data.args[1]).is_some()
+            })
     }
 
     fn forward(&mut self, function: &Function) {
