@@ -1,0 +1,146 @@
+//! Loops by every way in which C counts: up and down, tested before or behind the iteration or the step, on numbers of each kind,
+//! alone and on both sides of a branch. The code computes what the interpreter does, for no, one and many iterations.
+#![allow(clippy::disallowed_methods)]
+
+#[path = "support/sc140.rs"]
+mod sc140;
+
+use lockstep_codegen::machine;
+use lockstep_codegen::target::sc140::emit::{Emitted, Options, emit};
+use oracle::random::c::Scalar;
+use sc140::{interpreted, kernel_of, module_of};
+
+/// A loop around `BODY` that counts with `i`, which is `n` in front of it.
+struct Head {
+    text: &'static str,
+    /// The fewest iterations for which it ends.
+    least: i64,
+    /// It needs a counter that may be less than 0.
+    signed: bool,
+    /// The hardware counts it, for counters of 32 bits.
+    counted: bool,
+}
+
+const fn head(text: &'static str, least: i64, signed: bool, counted: bool) -> Head {
+    Head {
+        text,
+        least,
+        signed,
+        counted,
+    }
+}
+
+const HEADS: [Head; 17] = [
+    head("for (i = 0; i < n; i++) { BODY }", 0, false, true),
+    head("for (i = 0; n > i; i++) { BODY }", 0, false, true),
+    head("for (i = 0; i != n; i++) { BODY }", 0, false, true),
+    head("for (i = 3; i < n; i++) { BODY }", 0, false, false),
+    head("for (i = 0; i <= n; i++) { BODY }", 0, false, false),
+    head("for (i = 0; i < n; i += 2) { BODY }", 0, false, false),
+    head("for (; i > 0; i--) { BODY }", 0, true, true),
+    head("for (; i != 0; i--) { BODY }", 0, false, true),
+    head("for (; i >= 1; i -= 2) { BODY }", 0, true, true),
+    head("for (; 0 < i; --i) { BODY }", 0, true, true),
+    head("while (i--) { BODY }", 0, false, true),
+    head("while (i-- > 0) { BODY }", 0, true, true),
+    head("while (--i >= 0) { BODY }", 0, true, true),
+    head("do { BODY } while (--i != 0);", 1, true, true),
+    head("do { BODY i--; } while (i > 0);", 0, true, true),
+    head("do { BODY } while (i-- > 0);", 0, true, false),
+    head("do { BODY } while (--i);", 1, false, false),
+];
+
+const BODIES: [&str; 4] = [
+    "s += *p++;",
+    "*q++ = (short)(*p++ + 1);",
+    "s += i * *p++;",
+    "s ^= (int)i; *q++ = (short)s; s += *p++;",
+];
+
+const KINDS: [(&str, bool); 4] = [
+    ("int", true),
+    ("short", true),
+    ("unsigned", false),
+    ("unsigned short", false),
+];
+
+/// `sides`: on both sides of a branch; `left`: what is left of the counter is read.
+fn function(kind: &str, head: &str, body: &str, (sides, left): (bool, bool)) -> String {
+    let around = head.replace("BODY", body);
+    let code = match sides {
+        false => around,
+        true => {
+            let other = around.replace("*p++", "*(p++ + 1)");
+            format!("if (x[0] > 4) {{ {around} }} else {{ {other} }}")
+        }
+    };
+    let result = match left {
+        true => "s * 31 + (int)i",
+        false => "s * 31",
+    };
+    format!(
+        "int f(const short *restrict x, short *restrict z, int n) {{
+    const short *p = x; short *q = z; int s = 7; {kind} i = ({kind})n;
+    {code}
+    return {result};
+}}
+"
+    )
+}
+
+fn emitted(text: &str) -> Emitted {
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let module = module_of(text, "f");
+    emit(&module, sets, &Options::default()).unwrap_or_else(|reasons| panic!("{reasons:?}\n{text}"))
+}
+
+#[test]
+fn every_way_of_counting_computes_the_same() {
+    let mut executed = 0;
+    for (kind, signed) in KINDS {
+        for head in HEADS.iter().filter(|head| signed || !head.signed) {
+            for body in BODIES {
+                for (sides, left) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let text = function(kind, head.text, body, (sides, left));
+                    let made = emitted(&text);
+                    let module = module_of(&text, "f");
+                    for n in [0, 1, 2, 3, 4, 7, 32] {
+                        if n < head.least {
+                            continue;
+                        }
+                        let array = |name, first| {
+                            let numbers = (0..40).map(|at| (at * 7 + first) % 23 - 9);
+                            (name, Scalar::Short, numbers.collect())
+                        };
+                        let arrays = [array("x", n + 9), array("z", 0)];
+                        let kernel = kernel_of(&text, "f", true, &arrays, n);
+                        let expected = interpreted(&kernel, &module);
+                        let outcome = sc140::agrees(&kernel, &expected, &made.text);
+                        assert!(
+                            outcome.is_ok(),
+                            "{:?}\nn = {n}\n{text}\n{}",
+                            outcome.err(),
+                            made.text
+                        );
+                        executed += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(executed > 5000, "{executed}");
+}
+
+#[test]
+fn the_hardware_counts_what_it_can() {
+    for (kind, signed) in [("int", true), ("unsigned", false)] {
+        for head in HEADS.iter().filter(|head| signed || !head.signed) {
+            let text = function(kind, head.text, BODIES[0], (false, false));
+            let made = emitted(&text);
+            for report in &made.functions[0].loops {
+                assert!(report.counted || !head.counted, "{text}\n{}", made.text);
+            }
+        }
+    }
+}
