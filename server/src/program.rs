@@ -19,7 +19,7 @@ pub use alone::{ItemText, alone, item_text, macros_by_name};
 pub use assembly::{Assembly, assembly};
 use assumed::{analysis_options, lower_options};
 use includes::Includes;
-pub use items::{is_named, item_at, items_to_show, own_items};
+pub use items::{for_each_item, is_named, item_at, items_to_show, own_items};
 pub use machine::{
     MachineText, c_set_processor, charges, costs_of, machine, machine_file_problem,
     machine_problems, machine_text, processor, set_processor, thread_charges,

@@ -133,6 +133,34 @@ fn every_way_of_counting_computes_the_same() {
 }
 
 #[test]
+fn counters_wrap_on_their_way() {
+    let heads = [
+        "for (i = 0x7ffffff8u + n; i != 0x80000005u; i++) { BODY }",
+        "for (i = 0x80000008u - n; i != 0x7ffffff3u; i--) { BODY }",
+        "for (i = 0xfffffff8u + n; i != 4; i++) { BODY }",
+        "i = 0u - n; while (i++ != 0) { BODY }",
+    ];
+    for text in heads {
+        let text = function("unsigned", text, BODIES[0], (false, false));
+        let made = emitted(&text);
+        let module = module_of(&text, "f");
+        for n in [1, 2, 5] {
+            let numbers = (0..40).map(|at| at * 3 - 7).collect();
+            let arrays = [("x", Scalar::Short, numbers), ("z", Scalar::Short, vec![0])];
+            let kernel = kernel_of(&text, "f", true, &arrays, n);
+            let expected = interpreted(&kernel, &module);
+            let outcome = sc140::agrees(&kernel, &expected, &made.text);
+            assert!(
+                outcome.is_ok(),
+                "{:?}\nn = {n}\n{}",
+                outcome.err(),
+                made.text
+            );
+        }
+    }
+}
+
+#[test]
 fn the_hardware_counts_what_it_can() {
     for (kind, signed) in [("int", true), ("unsigned", false)] {
         for head in HEADS.iter().filter(|head| signed || !head.signed) {

@@ -559,6 +559,25 @@ fn sets_behind_the_jump_back_are_no_part_of_an_iteration() {
 }
 
 #[test]
+fn pairs_of_registers_are_pushed_in_one_set() {
+    // One of the second pair would make room for the jump.
+    let text = "int h(int);
+int f(int *p, int a) {
+    int x = a ^ 3, y = 1;
+    if (a == 3) { p[1] += x; p[0] = h(y) + a; y += h(a); }
+    return x + y + a + p[0];
+}
+";
+    let made = emitted(text, "f", 0);
+    let sets = made.text.split(['[', ']']);
+    let halves: Vec<[bool; 2]> = sets
+        .map(|set| ["push     r6", "push     r7"].map(|push| set.contains(push)))
+        .filter(|[even, odd]| *even || *odd)
+        .collect();
+    assert_eq!(halves, [[true, true]], "{}", made.text);
+}
+
+#[test]
 fn loops_on_both_sides_of_a_branch_are_counted() {
     let text = "void f(short *restrict x, const short *restrict y, int start, int up) {
     int i, j;

@@ -22,7 +22,7 @@ pub(super) fn loops(
     let path = args.file.display();
     let name = args.item.as_deref();
     if name.is_none() {
-        db::for_each_item(db, file, |db, item| set_loops::ahead(db, file, item));
+        program::for_each_item(db, file, |db, item| set_loops::ahead(db, file, item));
     }
     let rows = set_loops::rows(db, file, name);
     let mut out = std::io::stdout().lock();

@@ -13,9 +13,7 @@ pub use figure::{Figure, Figures};
 pub use inputs::{Database, Db, File, Settings, SharedFiles, Source, read_source};
 pub use queries::*;
 
-use crate::program::own_items;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Deep but bounded recursion over trees needs more than the default.
 pub const STACK: usize = 32 << 20;
@@ -28,30 +26,20 @@ pub enum Cancelled {
     Unwanted,
 }
 
-/// Runs `work` for the items of a file itself on several threads, each with its own clone of the database, so that queries
+/// Runs `work` on as many threads as there are cores, and as are of use, each with its own clone of the database, so that queries
 /// which follow find their results. Ends early where inputs change; whoever asks for a result meets a panic again.
-pub fn for_each_item(db: &Database, file: File, work: impl Fn(&Database, Item<'_>) + Sync) {
-    let count = own_items(db, file).len();
+pub fn on_cores(db: &Database, useful: usize, work: impl Fn(&Database) + Sync) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.min(count);
+    let threads = cores.min(useful);
     if threads < 2 {
         return;
     }
-    let next = AtomicUsize::new(0);
-    let (next, work) = (&next, &work);
+    let work = &work;
     std::thread::scope(|scope| {
         for _ in 0..threads {
             let db = db.clone();
             let run = move || {
-                let all = || {
-                    catch(&db, |db| {
-                        let items = own_items(db, file);
-                        while let Some((_, item)) = items.get(next.fetch_add(1, Ordering::Relaxed))
-                        {
-                            work(db, *item);
-                        }
-                    })
-                };
+                let all = || catch(&db, work);
                 drop(std::panic::catch_unwind(AssertUnwindSafe(all)));
             };
             let thread = std::thread::Builder::new().stack_size(STACK);

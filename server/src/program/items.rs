@@ -1,6 +1,7 @@
 //! The items of a file that are shown, by position: its own, or those of its includes.
 
-use crate::db::{self, Db, File, Item, ItemPlace};
+use crate::db::{self, Database, Db, File, Item, ItemPlace};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use syntax::FileId;
 
 /// The items of the file itself, not of its includes, by position.
@@ -12,6 +13,17 @@ pub fn own_items<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)
         .collect();
     own.sort_by_key(|(place, _)| (place.start, place.end));
     own
+}
+
+/// Runs `work` for the file's own items on several threads; queries that follow find the results.
+pub fn for_each_item(db: &Database, file: File, work: impl Fn(&Database, Item<'_>) + Sync) {
+    let next = AtomicUsize::new(0);
+    db::on_cores(db, own_items(db, file).len(), |db| {
+        let items = own_items(db, file);
+        while let Some((_, item)) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            work(db, *item);
+        }
+    });
 }
 
 /// The file's own items; for a file without code of its own, such as one that sets macros and includes a

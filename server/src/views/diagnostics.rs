@@ -24,7 +24,7 @@ const MOST_PROBLEMS: usize = 1_000;
 /// Computes on several threads what the diagnostics of a file ask of its functions. Those that follow find it.
 pub fn ahead(db: &Database, file: File) {
     let groups = are_shown(db, file);
-    db::for_each_item(db, file, |db, item| {
+    program::for_each_item(db, file, |db, item| {
         rows_of(db, item);
         if groups {
             super::loops::rows_of_item(db, file, item);

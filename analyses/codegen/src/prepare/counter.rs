@@ -31,7 +31,8 @@ pub(crate) fn widen(function: &mut Function) {
 }
 
 /// Tests of unsigned counters, which grow from 0 by one, for what they come to: `i < n` as `i != n`. No such counter is above
-/// the limit that lets it through, and one that is counted by the hardware need not be compared as a number without a sign.
+/// the limit that lets it through, whichever that is, and one that is counted by the hardware need not be compared as a number
+/// without a sign.
 pub(crate) fn meet(function: &mut Function) {
     let flow = ControlFlow::new(function);
     let forest = LoopForest::new(&flow);

@@ -7,7 +7,8 @@
 //! The last block of an innermost loop ends with the only way back, under a comparison of a register, which the block moves on
 //! by a constant, with a number or with a register that the loop leaves alone. A loop that tests at its end executes once at
 //! least: the number of iterations is made no less, unless the branch by which the loop is entered says so already. Where the
-//! relation is "not equal", the loop is taken to come to an end before its counter wraps. What only the comparison read is
+//! relation is "not equal", a loop whose counter may not wrap is taken to come to an end before it does, and one whose counter may
+//! (`iaddnc.w #1,i; sxt.l i,i`) to execute less than 2^31 times: the hardware counts no further. What only the comparison read is
 //! computed no more. A loop of several blocks is converted into one under the flag, or stays as it is.
 //!
 //! One pass over the loops. Nothing else may use the hardware's counter: no calls inside.
@@ -589,11 +590,21 @@ fn trips(
             vec![limit.into()],
         )),
         false => {
-            let sources = match up {
-                true => vec![counter, limit.into()],
-                false => vec![limit.into(), counter],
+            let [less, from] = match up {
+                true => [counter, limit.into()],
+                false => [limit.into(), counter],
             };
-            out.push(operation(Opcode::Sub, vec![trips.into()], sources));
+            let own = || vec![trips.into()];
+            match found.wraps() {
+                false => out.push(operation(Opcode::Sub, own(), vec![less, from])),
+                // ~(~a + b), where nothing saturates
+                true => out.extend([
+                    operation(Opcode::Not, own(), vec![from]),
+                    operation(Opcode::Iadd, own(), vec![less]),
+                    operation(Opcode::Not, own(), own()),
+                    operation(Opcode::SxtL, own(), own()),
+                ]),
+            }
         }
     }
     // The distance is a multiple of the step where iterations of the source, each of which steps by one, fill the rounds.

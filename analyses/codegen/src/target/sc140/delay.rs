@@ -18,16 +18,17 @@
 //! Source: *SC140 DSP Core Reference Manual*, in excerpts: pages 5-17 and 5-19 (slots, cycles), page 7-21 (rules D.4 to D.6).
 
 use super::code::{Allocation, Function, Name, Operand, Operation};
+use super::loops;
 use super::machine::locate;
 use super::placed::is_late;
 use crate::machine::schema::SetKey;
 use crate::machine::sets::Sets;
 use crate::mir::dependence::{reads, writes};
 use crate::mir::packer::Packer;
-use crate::mir::{Block, Scheduled};
+use crate::mir::{Block, Scheduled, Target as _};
 use crate::pack::edges;
 use isa::Branch;
-use isa::sc140::{Reg, Sc140, Unit};
+use isa::sc140::{Opcode, Reg, Sc140, Unit};
 
 /// Sets in front of a slot whose operations may move for it.
 const NEAR: usize = 4;
@@ -106,9 +107,20 @@ impl Slots<'_> {
 
     /// Returns true if a set in front of the slot takes the jump of this set, which has left it.
     fn joins(&self, rows: &[Vec<Operation>], jump: &Operation, at: usize) -> bool {
-        let slot = if rows[at].is_empty() { at - 1 } else { at };
+        let alone = rows[at].is_empty();
+        let slot = if alone { at - 1 } else { at };
+        // A loop that the jump leads to begins as many sets behind what enables it as before.
+        let enables =
+            |row: &&[Operation]| row.iter().any(|it| it.mnemonic.row().unit == Unit::Loop);
+        let last = rows[..=slot]
+            .iter()
+            .map(Vec::as_slice)
+            .rev()
+            .position(|row| enables(&row));
+        let waits = !alone || last.is_none_or(|sets| sets >= loops::SETUP_GAP as usize);
         slot.checked_sub(1).is_some_and(|to| {
-            is_free(rows, to)
+            waits
+                && is_free(rows, to)
                 && self.is_slot_of(rows, slot, jump, at)
                 && self.is_ready(rows, jump, at, to)
                 && self.fits(rows[to].iter().chain([jump]))
@@ -155,11 +167,17 @@ impl Slots<'_> {
             .unzip();
         let locate = locate(self.allocation);
         let edges = edges(&operations, self.sets, &locate);
-        let read: Vec<u32> = read_ahead(jump).into_iter().flat_map(&locate).collect();
+        let read = read_ahead(jump).into_iter().flat_map(&locate);
+        // What moves under the flag behind the jump waits for it, too.
+        let flag = Sc140::index(Reg::TRUTH) as u32;
+        let read: Vec<u32> = read.chain([flag]).collect();
         for (number, operation) in operations.iter().enumerate().rev() {
             let from = cycle_of[number];
+            let opcode = operation.mnemonic.opcode;
+            // A pair that moves the stack pointer once stays one.
             if !(first..=slot).contains(&from)
                 || !matches!(operation.mnemonic.row().unit, Unit::Data | Unit::Address)
+                || matches!(opcode, Opcode::Push | Opcode::Pop)
             {
                 continue;
             }

@@ -37,8 +37,7 @@ const REDUCTIONS: [Reduction; 3] = [
 /// Times that a reduction is tried again with fewer values where it made a block longer.
 const RETRIES: usize = 6;
 
-const EACH: f64 = 1.0;
-
+/// A way is not expected to save more of the cycles of its transfers than this times the part that others saved of theirs.
 const HOPED: f64 = 1.25;
 
 /// Operations from which on a function is not tried in many ways: it would keep people waiting.
@@ -304,9 +303,9 @@ impl Packed {
             allocation,
         }
     }
-    /// The cycles that are left if each transfer goes, with its set and one that waits for it.
+    /// The cycles that are left if each transfer goes, with its set.
     fn least(&self) -> f64 {
-        self.cycles - EACH * self.allocation.traffic.executed
+        self.cycles - self.allocation.traffic.executed
     }
     /// Takes one that takes fewer cycles than what was found.
     fn shorter(found: &mut Option<Packed>, other: Packed) {
