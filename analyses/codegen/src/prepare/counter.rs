@@ -33,7 +33,7 @@ pub(crate) fn widen(function: &mut Function) {
 /// Tests of unsigned counters, which grow from 0 by one, for what they come to: `i < n` as `i != n`. No such counter is above
 /// the limit that lets it through, whichever that is, and one that is counted by the hardware need not be compared as a number
 /// without a sign.
-pub(crate) fn meet(function: &mut Function) {
+pub(crate) fn until_equal(function: &mut Function) {
     let flow = ControlFlow::new(function);
     let forest = LoopForest::new(&flow);
     for header in headers(function) {

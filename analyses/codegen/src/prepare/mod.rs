@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Branches on constants become jumps (`branch`); blocks that only test their parameters are bypassed
-//! (`thread`); equal computations are done once (`numbering`), and so are loads (`memory`); loop-invariant
+//! (`thread`); equal computations are done once (`numbering`), and so are loads (`memory`); what the head of a loop
+//! computes for an iteration alone moves behind its test (`sink`); loop-invariant
 //! operations are computed in front of the loop (`invariant`); addresses that grow by a constant become loop
 //! parameters (`address`). Where there is one flag, truth values become comparisons afterwards (`truth`), and
 //! branches that only choose between values minimum, maximum and other choices (`choose`); where a sum has no shift of its
@@ -28,7 +29,7 @@ mod sink;
 mod thread;
 mod truth;
 
-pub(crate) use counter::{meet, widen};
+pub(crate) use counter::{until_equal, widen};
 pub(crate) use invariant::hoist;
 pub(crate) use memory::accessed_as;
 pub(crate) use scaled::scale;

@@ -77,6 +77,7 @@ pub(super) struct Counting {
 }
 
 impl Counting {
+    /// Returns true if the counter may pass the end of its range on its way to the limit.
     fn wraps(&self) -> bool {
         self.moves.len() > 1
     }
@@ -114,7 +115,7 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     }
     let last = *region.blocks.last()?;
     let mut out = function.clone();
-    part(&mut out, region);
+    split_exit(&mut out, region);
     let found = counting(&out, region, last)?;
     let entered = enter(&mut out, region)?;
     let (header, last) = (region.header + 1, last + 1);
@@ -187,24 +188,13 @@ fn enter(function: &mut Function, region: &Region) -> Option<u32> {
         return None;
     }
     let weight = entries(function, region);
-    for (number, block) in function.blocks.iter_mut().enumerate() {
-        for operand in block
-            .operations
-            .iter_mut()
-            .flat_map(|operation| &mut operation.sources)
-        {
-            if let Operand::Block(to) = operand
-                && (*to > at || *to == at && inside(number as u32))
-            {
-                *to += 1;
-            }
-        }
-    }
     let block = Block {
         weight,
         ..Block::default()
     };
-    function.blocks.insert(at as usize, block);
+    insert(function, at, block, &|from, to| {
+        to > at || to == at && inside(from)
+    });
     Some(at)
 }
 
@@ -220,13 +210,31 @@ fn entries(function: &Function, region: &Region) -> f64 {
     entered.min(function.blocks[region.header as usize].weight)
 }
 
+/// Inserts a block; jumps from one block to another lead a block further on where `follows` is true of their numbers.
+fn insert(
+    function: &mut Function,
+    at: u32,
+    block: Block<Sc140>,
+    follows: &dyn Fn(u32, u32) -> bool,
+) {
+    for (from, block) in (0..).zip(&mut function.blocks) {
+        let operations = block.operations.iter_mut();
+        for operand in operations.flat_map(|operation| &mut operation.sources) {
+            if let Operand::Block(to) = operand {
+                *to += u32::from(follows(from, *to));
+            }
+        }
+    }
+    function.blocks.insert(at as usize, block);
+}
+
 /// Puts a jump out of a loop that stands behind the way back in a block of its own.
 ///
 /// ```text
 /// bt b1; bra b5        b2: bt b1    b3: bra b5
 /// bf b5; bra b1        b2: bt b1    b3: bra b5
 /// ```
-fn part(function: &mut Function, region: &Region) {
+fn split_exit(function: &mut Function, region: &Region) {
     let weight = entries(function, region);
     let Some(&last) = region.blocks.last() else {
         return;
@@ -239,37 +247,26 @@ fn part(function: &mut Function, region: &Region) {
         Opcode::Bf => Opcode::Bt,
         _ => return,
     };
-    let back = |jump: &Operation| jump.sources[..] == [Operand::Block(region.header)];
     if second.mnemonic.opcode != Opcode::Bra || second.predicate.is_some() {
         return;
     }
-    if back(second) {
-        first.mnemonic.opcode = turned;
-        std::mem::swap(&mut first.sources, &mut second.sources);
-    }
-    if !back(first) || back(second) {
-        return;
-    }
-    let jump = function.blocks[last as usize].operations.pop();
-    let behind = last + 1;
-    function.blocks.insert(
-        behind as usize,
-        Block {
-            operations: jump.into_iter().collect(),
-            weight,
-            ..Block::default()
-        },
-    );
-    for operand in function
-        .blocks
-        .iter_mut()
-        .flat_map(|block| &mut block.operations)
-        .flat_map(|operation| &mut operation.sources)
-    {
-        if let Operand::Block(to) = operand {
-            *to += u32::from(*to >= behind);
+    let back = |jump: &Operation| jump.sources[..] == [Operand::Block(region.header)];
+    match (back(first), back(second)) {
+        (true, false) => {}
+        (false, true) => {
+            first.mnemonic.opcode = turned;
+            std::mem::swap(&mut first.sources, &mut second.sources);
         }
+        _ => return,
     }
+    let behind = last + 1;
+    insert(function, behind, Block::default(), &|_, to| to >= behind);
+    let jump = function.blocks[last as usize].operations.pop();
+    function.blocks[behind as usize] = Block {
+        operations: jump.into_iter().collect(),
+        weight,
+        ..Block::default()
+    };
 }
 
 pub(super) fn counting(function: &Function, region: &Region, last: u32) -> Option<Counting> {

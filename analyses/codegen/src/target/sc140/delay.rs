@@ -110,14 +110,12 @@ impl Slots<'_> {
         let alone = rows[at].is_empty();
         let slot = if alone { at - 1 } else { at };
         // A loop that the jump leads to begins as many sets behind what enables it as before.
-        let enables =
-            |row: &&[Operation]| row.iter().any(|it| it.mnemonic.row().unit == Unit::Loop);
-        let last = rows[..=slot]
-            .iter()
-            .map(Vec::as_slice)
-            .rev()
-            .position(|row| enables(&row));
-        let waits = !alone || last.is_none_or(|sets| sets >= loops::SETUP_GAP as usize);
+        let enables = |row: &Vec<Operation>| {
+            let mut units = row.iter().map(|it| it.mnemonic.row().unit);
+            units.any(|unit| unit == Unit::Loop)
+        };
+        let behind = rows[..=slot].iter().rev().position(enables);
+        let waits = !alone || behind.is_none_or(|sets| sets >= loops::SETUP_GAP as usize);
         slot.checked_sub(1).is_some_and(|to| {
             waits
                 && is_free(rows, to)

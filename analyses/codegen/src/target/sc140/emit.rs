@@ -339,7 +339,7 @@ fn lowered(
 ) -> Result<Lowered, Vec<Refused>> {
     let mut source = module.functions[number].clone();
     crate::prepare::widen(&mut source);
-    crate::prepare::meet(&mut source);
+    crate::prepare::until_equal(&mut source);
     crate::prepare::prepare(&mut source, false);
     crate::prepare::compare(&mut source);
     crate::prepare::choose(&mut source, false);

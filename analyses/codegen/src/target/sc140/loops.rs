@@ -166,13 +166,13 @@ impl Unpipelined {
 }
 
 impl LoopReport {
-    /// Returns true if its iterations overlap.
     /// Returns true if another loop executes the iterations that are left.
     #[must_use]
     pub const fn has_rest(&self) -> bool {
         self.is_pipelined() && !self.whole
     }
 
+    /// Returns true if its iterations overlap.
     #[must_use]
     pub const fn is_pipelined(&self) -> bool {
         self.stages > 1
@@ -406,6 +406,15 @@ impl Pipelining {
             let expanded = candidate.plan(&limits).and_then(|plan| {
                 let interval = plan.schedule.ii;
                 if !room.may_suffice(&self.function, &plan) {
+                    debug_assert!(
+                        {
+                            let mut tried = self.function.clone();
+                            expanded(&mut tried, &plan).is_err()
+                                || !room.suffices(&self.function, &tried)
+                        },
+                        "{}: the registers suffice",
+                        self.function.name
+                    );
                     return Ok(Err(interval));
                 }
                 let mut tried = self.function.clone();

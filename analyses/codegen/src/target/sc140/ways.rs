@@ -95,7 +95,7 @@ pub(super) fn shortest(
         if unrolled.is_plain() {
             break;
         }
-        let large = search.look(&wide, &unrolled)?;
+        let large = search.try_ways(&wide, &unrolled)?;
         if elements == 1 || large && !search.found.is_empty() {
             break;
         }
@@ -104,7 +104,7 @@ pub(super) fn shortest(
     let mut source = source;
     let plain = unroll(&mut source, &PLAIN);
     search.reason = None;
-    search.look(&source, &plain)?;
+    search.try_ways(&source, &plain)?;
     search.shortest()
 }
 
@@ -154,7 +154,11 @@ impl<'f> Search<'f, '_, '_> {
     }
 
     /// Places the ways of a function; returns true if one is large.
-    fn look(&mut self, source: &ir::Function, unrolled: &Unrolled) -> Result<bool, Vec<Refused>> {
+    fn try_ways(
+        &mut self,
+        source: &ir::Function,
+        unrolled: &Unrolled,
+    ) -> Result<bool, Vec<Refused>> {
         let (sets, options) = (self.sets, self.options);
         let mut large = false;
         let first = self.found.len();
@@ -209,13 +213,13 @@ impl<'f> Search<'f, '_, '_> {
             return Ok(Way {
                 made,
                 placing: None,
-                placed: is_reached(placed::packed_as(function, allocation, self.sets))?,
+                placed: within_reach(placed::packed_as(function, allocation, self.sets))?,
             });
         }
         let placing = Placing::new(&made.function, self.sets, (fewer, made.spills))?;
         // A frame that is out of reach may be smaller with less in it.
-        let smaller = || is_reached(placing.reduced(f64::INFINITY));
-        let placed = match is_reached(placing.kept()) {
+        let smaller = || within_reach(placing.reduced(f64::INFINITY));
+        let placed = match within_reach(placing.kept()) {
             Err(_) if self.options.reduce_spills => smaller()?,
             placed => placed?,
         };
@@ -236,7 +240,7 @@ impl<'f> Search<'f, '_, '_> {
             for way in self.found.iter_mut().take(REDUCED) {
                 if let Some(placing) = &way.placing
                     && placing.may_take_less_than(shortest)
-                    && let Ok(reduced) = is_reached(placing.reduced(shortest))
+                    && let Ok(reduced) = within_reach(placing.reduced(shortest))
                 {
                     way.placed = reduced;
                 }
@@ -260,7 +264,7 @@ impl<'f> Search<'f, '_, '_> {
 }
 
 /// A function whose frame is within reach.
-fn is_reached(placed: Placed) -> Result<Placed, Refusal> {
+fn within_reach(placed: Placed) -> Result<Placed, Refusal> {
     let frame = Frame::of(&placed.function, &placed.allocation);
     match frame.is_reached(&placed.function, &placed.allocation) {
         true => Ok(placed),
