@@ -6,7 +6,7 @@
 mod sc140;
 
 use lockstep_codegen::machine;
-use lockstep_codegen::target::sc140::emit::{Emitted, Options, emit};
+use lockstep_codegen::target::sc140::emit::{Emitted, Options, Reason, emit};
 use oracle::random::c::Scalar;
 use sc140::{interpreted, kernel_of, module_of};
 
@@ -166,5 +166,45 @@ fn the_hardware_counts_what_it_can() {
             };
             assert!(report.counted || !head.counted, "{text}\n{}", made.text);
         }
+    }
+}
+
+/// The hardware counts to 2^31 - 1.
+#[test]
+fn a_loop_that_may_execute_more_often_than_that_is_not_counted() {
+    let function = |pragma: &str, head: &str, body: &str| {
+        format!(
+            "unsigned f(const short *restrict p, unsigned n) {{
+    unsigned s = 7, i = n;
+{pragma}
+    {head} {{ {body} }}
+    return s;
+}}
+"
+        )
+    };
+    let (alone, loads) = ("s ^= (s << 1) + n;", "s += *p++;");
+    let heads = [
+        "for (i = 0; i < n; i++)",
+        "for (; i != 0; i--)",
+        "while (i--)",
+    ];
+    for head in heads {
+        let counts = |pragma: &str, body: &str| {
+            let text = function(pragma, head, body);
+            let made = emitted(&text);
+            let [report] = &made.functions[0].loops[..] else {
+                panic!("one loop: {text}");
+            };
+            let maybe_too_long = report.reasons.contains(&Reason::MaybeTooLong);
+            (report.counted, maybe_too_long)
+        };
+        let few = "#pragma lockstep rounds(0, 1000)";
+        assert_eq!(counts("", alone), (false, true), "{head}");
+        assert_eq!(counts(few, alone), (true, false), "{head}");
+        // No array has so many elements.
+        assert_eq!(counts("", loads), (true, false), "{head}");
+        let (counted, _) = counts("", "if (s & 1) s += *p++; else s ^= n;");
+        assert!(!counted, "{head}");
     }
 }

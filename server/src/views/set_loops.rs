@@ -164,6 +164,10 @@ fn sentence(reason: &HeldBack) -> String {
         HeldBack::By(Reason::TripCount) => {
             "the number of iterations is not known in front of it".to_owned()
         }
+        HeldBack::By(Reason::MaybeTooLong) => {
+            "its counter has no sign: it may execute 2^31 times or more, and the hardware counts no further"
+                .to_owned()
+        }
         HeldBack::By(Reason::Branches) => "its branches do not become conditions".to_owned(),
         HeldBack::By(Reason::MayMeet { bound, .. }) => format!(
             "what is stored may be what a later iteration loads: apart, the bound is {bound}"
@@ -186,6 +190,9 @@ pub fn advice(remedy: Remedy) -> &'static str {
         Remedy::Inline => "a callee that is inlined (`static inline`) leaves the counters alone",
         Remedy::Count => {
             "a counter that moves by a constant, a power of two, to a limit that stays"
+        }
+        Remedy::Bound => {
+            "a counter with a sign does not wrap, and `#pragma lockstep rounds(LEAST, MOST)` promises fewer"
         }
         Remedy::Split => {
             "search in blocks: test a few elements in a loop without an exit, and leave between blocks"

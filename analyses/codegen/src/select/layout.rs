@@ -185,12 +185,11 @@ impl<T: Target> Flow<'_, T> {
             else {
                 continue;
             };
-            let (inside, outside) = match (self.within(own, then), self.within(own, otherwise)) {
-                (true, false) => (then, otherwise),
-                (false, true) => (otherwise, then),
+            let inside = match (self.within(own, then), self.within(own, otherwise)) {
+                (true, false) => then,
+                (false, true) => otherwise,
                 _ => continue,
             };
-            let _ = outside;
             let latches: Vec<u32> = (0..self.drafts.len() as u32)
                 .filter(|&draft| self.within(own, draft))
                 .filter(|&draft| matches!(self.drafts[draft as usize].exit, Exit::Jump(to) if to == header))
@@ -217,6 +216,11 @@ impl<T: Target> Flow<'_, T> {
             latch.operations.extend(repeated);
             latch.exit = exit;
             latch.loc = loc;
+            // Where it is entered it executes.
+            self.starts.insert(data.header, inside);
+            if let Some(rounds) = self.rounds.get_mut(&data.header) {
+                rounds.least = rounds.least.max(1);
+            }
         }
     }
 

@@ -138,9 +138,9 @@ fn uncounted(function: &Function, region: &Region) -> Reason {
         let branch = operations.find(|operation| operation.branch().is_some());
         return Reason::LeavesEarly(branch.map_or(Loc::NONE, |branch| branch.loc));
     }
-    let known = region.blocks.last();
-    match known.and_then(|&last| counting(function, region, last)) {
+    match counting(function, region) {
         None => Reason::TripCount,
+        Some((split, found)) if found.may_be_too_long(&split, region) => Reason::MaybeTooLong,
         Some(_) => Reason::Branches,
     }
 }

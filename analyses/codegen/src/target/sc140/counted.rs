@@ -7,9 +7,9 @@
 //! The last block of an innermost loop ends with the only way back, under a comparison of a register, which the block moves on
 //! by a constant, with a number or with a register that the loop leaves alone. A loop that tests at its end executes once at
 //! least: the number of iterations is made no less, unless the branch by which the loop is entered says so already. Where the
-//! relation is "not equal", a loop whose counter may not wrap is taken to come to an end before it does, and one whose counter may
-//! (`iaddnc.w #1,i; sxt.l i,i`) to execute less than 2^31 times: the hardware counts no further. What only the comparison read is
-//! computed no more. A loop of several blocks is converted into one under the flag, or stays as it is.
+//! relation is "not equal", a loop whose counter may not wrap is taken to come to an end before it does. One whose counter may
+//! (`iaddnc.w #1,i; sxt.l i,i`) may execute 2^31 times or more, and the hardware counts no further: it is counted where that is
+//! promised, or where each iteration accesses another address. What only the comparison read is computed no more. A loop of several blocks is converted into one under the flag, or stays as it is.
 //!
 //! One pass over the loops. Nothing else may use the hardware's counter: no calls inside.
 
@@ -17,7 +17,7 @@ use super::code::{Function, Name, Operand, Operation, Virtual, operation};
 use super::select::setup;
 use crate::allocate;
 use crate::mir::liveness::Liveness;
-use crate::mir::{Arithmetic, Block, Counted as _, Rounds};
+use crate::mir::{Arithmetic, Block, Counted as _, Rounds, Target as _};
 use crate::predicate::flag;
 use crate::predicate::loops::{Region, innermost};
 use isa::Branch;
@@ -81,6 +81,13 @@ impl Counting {
     fn wraps(&self) -> bool {
         self.moves.len() > 1
     }
+
+    /// Returns true if the loop may execute more often than the hardware counts.
+    pub(super) fn may_be_too_long(&self, function: &Function, region: &Region) -> bool {
+        let rounds = function.blocks[region.header as usize].rounds;
+        let counts = |rounds: Rounds| i32::try_from(rounds.most).is_ok();
+        self.wraps() && !rounds.is_some_and(counts) && !passes_through_memory(function, region)
+    }
 }
 
 /// Makes all loops that can be counted by the hardware such loops, of one block each.
@@ -114,9 +121,10 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
         return None;
     }
     let last = *region.blocks.last()?;
-    let mut out = function.clone();
-    split_exit(&mut out, region);
-    let found = counting(&out, region, last)?;
+    let (mut out, found) = counting(function, region)?;
+    if found.may_be_too_long(&out, region) {
+        return None;
+    }
     let entered = enter(&mut out, region)?;
     let (header, last) = (region.header + 1, last + 1);
     let block = &mut out.blocks[last as usize];
@@ -174,6 +182,39 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     }
     flag::number(&mut out);
     Some(out)
+}
+
+/// Returns true if each iteration accesses memory in another place than all others. No object is as large as half of the address
+/// space, so that they are less than 2^31.
+fn passes_through_memory(function: &Function, region: &Region) -> bool {
+    let inside = || {
+        let blocks = region.blocks.iter();
+        blocks.flat_map(|&block| &function.blocks[block as usize].operations)
+    };
+    let (Some(&first), Some(&last)) = (region.blocks.first(), region.blocks.last()) else {
+        return false;
+    };
+    // These are executed in each iteration, whatever is between them.
+    let always = || {
+        let blocks = [first, last].into_iter();
+        let operations = blocks.flat_map(|block| &function.blocks[block as usize].operations);
+        operations.filter(|it| it.predicate.is_none())
+    };
+    let moves_on = |base: Virtual| {
+        let writers = inside().filter(|it| it.writes().any(|written| written == base));
+        let moved = |it: &&Operation| match Sc140::increment(it) {
+            Some((register, by)) => register == base && by != 0,
+            None => it.stepped() == Some(Name::Virtual(base)),
+        };
+        writers.count() == 1 && always().any(|it| moved(&it))
+    };
+    always().any(|operation| {
+        let mut operands = operation.targets.iter().chain(&operation.sources);
+        operands.any(|operand| match operand {
+            Operand::Address(Name::Virtual(base)) => moves_on(*base),
+            _ => false,
+        })
+    })
 }
 
 /// Puts a block in front of the header, through which the loop is entered; returns its number.
@@ -269,7 +310,16 @@ fn split_exit(function: &mut Function, region: &Region) {
     };
 }
 
-pub(super) fn counting(function: &Function, region: &Region, last: u32) -> Option<Counting> {
+/// A loop's counter, and the function in which only the way back ends the loop's last block.
+pub(super) fn counting(function: &Function, region: &Region) -> Option<(Function, Counting)> {
+    let mut out = function.clone();
+    split_exit(&mut out, region);
+    let found = counter(&out, region)?;
+    Some((out, found))
+}
+
+fn counter(function: &Function, region: &Region) -> Option<Counting> {
+    let last = *region.blocks.last()?;
     let operations = &function.blocks[last as usize].operations;
     let back = operations.last()?;
     let goes_back = back.sources[..] == [Operand::Block(region.header)];

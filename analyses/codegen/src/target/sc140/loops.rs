@@ -106,6 +106,8 @@ pub enum Reason {
     LeavesEarly(ir::Loc),
     /// The number of iterations is not known in front of it.
     TripCount,
+    /// Its counter has no sign, and nothing says that it executes less than 2^31 times.
+    MaybeTooLong,
     /// Its branches do not become conditions.
     Branches,
     /// Accesses that may meet hold the interval above this bound.
@@ -125,6 +127,8 @@ pub enum Remedy {
     Inline,
     /// A counter that moves by a constant to a limit that stays.
     Count,
+    /// A counter that may not wrap, or a promise of the number of iterations.
+    Bound,
     /// The part behind the exit in a loop of its own.
     Split,
     /// Choices without branches: conditional expressions, minimum, maximum.
@@ -140,6 +144,7 @@ impl Reason {
             Reason::Calls(_) => Remedy::Inline,
             Reason::LeavesEarly(_) => Remedy::Split,
             Reason::TripCount => Remedy::Count,
+            Reason::MaybeTooLong => Remedy::Bound,
             Reason::Branches => Remedy::Choose,
             Reason::MayMeet { .. } => Remedy::Restrict,
         }
@@ -150,7 +155,7 @@ impl Reason {
         match self {
             Reason::Calls(loc) | Reason::LeavesEarly(loc) => vec![loc],
             Reason::MayMeet { store, other, .. } => vec![store, other],
-            Reason::TripCount | Reason::Branches => Vec::new(),
+            Reason::TripCount | Reason::MaybeTooLong | Reason::Branches => Vec::new(),
         }
     }
 }
