@@ -225,6 +225,7 @@ fn halves_are_computed_on_their_own() {
             "typedef int Word32;\nWord32 {name}(Word32, Word32);\nint f(int a, int b) {{ return {name}(a, b); }}\n"
         );
         let emitted = emit(&module_of(&text, "f"), sets, &options(0)).expect("code");
+        assert!(emitted.text.contains(name), "{}", emitted.text);
         let instruction = format!("    GLOBAL _f\n_f\n    {name} d1,d0\n    rts\n");
         for run in 0..200 {
             let mut number = || match run < 25 {

@@ -209,6 +209,11 @@ fn choices_cost_a_comparison_and_a_move() {
             "t += y[i] > 32767 ? 32767 : y[i] < -32768 ? -32768 : y[i];",
             3,
         ),
+        (
+            "{ int v = y[i]; if (v > 1000) v = 1000; if (v < -1000) v = -1000; z[i] = (short)v; }",
+            2,
+        ),
+        ("z[i] = (short)(y[i] > 5 ? y[i] : 5);", 1),
     ];
     for (body, most) in cases {
         let text = format!("{head} {body} }}\n    return t + at;\n}}\n");

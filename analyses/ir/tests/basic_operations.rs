@@ -5,8 +5,14 @@ use lockstep_ir::verify::verify_module;
 use lockstep_ir::{BinaryOp, Function, Language, Op};
 use syntax::c_family::{Dialect, parse_text};
 
-/// The last function of a text, in a unit that does not find these headers.
+/// The last function of a text, in a unit that does not find these headers; all of it is understood.
 fn lowered(text: &str, missing: &[&str]) -> Function {
+    let found = lowered_as_far(text, missing);
+    assert!(found.unknowns.is_empty(), "{text}");
+    found
+}
+
+fn lowered_as_far(text: &str, missing: &[&str]) -> Function {
     let items = parse_text(text, Dialect::C);
     for item in &items {
         assert!(item.problems.is_empty(), "{:?}\n{text}", item.problems);
@@ -20,7 +26,6 @@ fn lowered(text: &str, missing: &[&str]) -> Function {
     if let Err(errors) = verify_module(&found) {
         panic!("{}\n{text}", errors[0]);
     }
-    assert!(found.functions[0].unknowns.is_empty(), "{text}");
     found.functions[0].clone()
 }
 
@@ -98,6 +103,34 @@ fn returned(text: &str) -> Option<i64> {
     let found = lowered(text, &["prototype.h"]);
     let terminator = &found.blocks[found.entry()].terminator;
     found.int_constant(terminator.reads()[0])
+}
+
+/// Modes that operations have anyhow change nothing; others, control and values that nobody tells are said to be unknown.
+#[test]
+fn what_else_the_header_declares_is_known_or_refused() {
+    let unknown = |text: &str, headers: &[&str]| {
+        let found = lowered_as_far(text, headers);
+        let unknown = count(&found, |op| matches!(op, Op::Unknown(_)));
+        (unknown, calls(&found))
+    };
+    let sum =
+        |call: &str| format!("Word32 f(Word32 a, Word32 b) {{ {call}; return L_add(a, b); }}");
+    let header = ["prototype.h"];
+    assert_eq!(unknown(&sum("setsat32(); set2crm()"), &header), (0, 0));
+    for call in [
+        "setnosat()",
+        "setcnvrm()",
+        "di()",
+        "mark()",
+        "D_mult(a, b)",
+        "X_round(a)",
+    ] {
+        assert_eq!(unknown(&sum(call), &header), (1, 0), "{call}");
+    }
+    // Without the header, or with a prototype, it is a function like others.
+    assert_eq!(unknown(&sum("setnosat()"), &["codec.h"]), (0, 2));
+    let own = format!("void di(void); {}", sum("di()"));
+    assert_eq!(unknown(&own, &header), (0, 1));
 }
 
 #[test]

@@ -105,10 +105,10 @@ pub fn moves(operation: &Operation, register: Name) -> bool {
         || operation.mnemonic.opcode == Opcode::Pop && register != Name::Fixed(Reg::SP)
 }
 
-/// Returns true for the greater or smaller one of two registers that are four apart.
+/// Returns true for the greater or smaller one of two registers that are four apart. Of `max2` nobody says whether they must be.
 #[must_use]
 pub const fn is_extreme(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::Max | Opcode::Min)
+    matches!(opcode, Opcode::Max | Opcode::Max2 | Opcode::Min)
 }
 
 /// The registers of an access to several elements, one behind the other.

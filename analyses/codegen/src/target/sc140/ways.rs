@@ -23,6 +23,8 @@ use crate::pipeline::expand::{Plan, demand};
 use crate::predicate::flag;
 use crate::refusal::{Refusal, Refused};
 use crate::unroll::{Machine, Unrolled, unroll};
+use ir::cfg::ControlFlow;
+use ir::loops::LoopForest;
 use ir::{BinaryOp, InstData, Module, Op, Type};
 use isa::Branch;
 use isa::sc140::{Opcode, Sc140};
@@ -275,16 +277,22 @@ fn within_reach(placed: Placed) -> Result<Placed, Refusal> {
     }
 }
 
-/// Returns true if a function takes the greater or the smaller one of two numbers that are no constants.
+/// Returns true if a function takes the greater or the smaller one of two numbers, in a loop where one of them is constant.
 fn has_extremes(source: &ir::Function) -> bool {
-    let of = |&inst: &ir::Inst| {
-        let InstData { op, args, .. } = &source.insts[inst];
-        let computed = |&arg: &ir::Value| source.int_constant(arg).is_none();
+    let constants = |inst: &ir::Inst| {
+        let InstData { op, args, .. } = &source.insts[*inst];
+        let constants = args
+            .iter()
+            .filter(|arg| source.int_constant(**arg).is_some());
         matches!(op, Op::Binary(BinaryOp::MinSigned | BinaryOp::MaxSigned, _))
-            && args.iter().all(computed)
+            .then_some(constants.count())
     };
-    let mut all = source.layout.iter();
-    all.any(|&block| source.blocks[block].insts.iter().any(of))
+    let forest = LoopForest::new(&ControlFlow::new(source));
+    source.layout.iter().any(|&block| {
+        let most = usize::from(forest.of(block).is_some());
+        let mut found = source.blocks[block].insts.iter().filter_map(constants);
+        found.any(|constants| constants <= most)
+    })
 }
 
 /// A function without what nothing reads, its straight pieces in one block.

@@ -392,7 +392,16 @@ impl Context<'_> {
         list: &[Arg<'_>],
         span: Span,
     ) -> Option<RValue> {
-        let operation = self.basic_operation(name, candidates, list)?;
+        let Some(operation) = self.basic_operation(name, candidates, list) else {
+            let unseen = self.is_c() && self.env.basic_operations_missing && candidates.is_empty();
+            let besides = builtins::basic::besides(name).filter(|_| unseen)?;
+            return Some(match besides {
+                builtins::basic::Besides::Nothing => RValue::new(CType::Void, []),
+                builtins::basic::Besides::Unsupported(reason) => {
+                    self.unknown(reason, &[], &CType::INT, span)
+                }
+            });
+        };
         let arguments = self.builtin_values(list, &|_| false);
         builtins::basic::call(self, operation, &arguments, span)
     }

@@ -377,49 +377,6 @@ impl Selection<'_> {
         );
     }
 
-    /// The extreme replaces the number that a loop hands on, if one of them is: what it hands on next is in its register then.
-    fn extreme(&mut self, op: BinaryOp, [a, b]: [Value; 2], result: Value) {
-        let source = self.source;
-        let is_param = |value: Value| matches!(source.values[value].def, ValueDef::Param(..));
-        let turns = is_param(a) && !is_param(b) && self.number(b).is_none();
-        let args = if turns { [b, a] } else { [a, b] };
-        let how = match op {
-            BinaryOp::MinSigned => IntCondition::LessSigned,
-            BinaryOp::MaxSigned => IntCondition::GreaterSigned,
-            BinaryOp::MinUnsigned => IntCondition::LessUnsigned,
-            _ => IntCondition::GreaterUnsigned,
-        };
-        let paired = match op {
-            _ if args.iter().any(|&arg| self.number(arg).is_some()) => None,
-            BinaryOp::MinSigned => Some(Opcode::Min),
-            BinaryOp::MaxSigned => Some(Opcode::Max),
-            _ => None,
-        };
-        let made = match paired.filter(|_| self.extremes) {
-            Some(opcode) => {
-                let [own, b] = args.map(|arg| self.integer(arg));
-                // A register that something else reads may have another place.
-                let alone = self.forms.uses[args[0]] == 1 && !is_param(args[0]);
-                let a = if alone { own } else { self.copied(own) };
-                let made = self.copied(b);
-                self.put(opcode, made, &[a.into()]);
-                made
-            }
-            None => {
-                let guard = match self.number(args[1]) {
-                    Some(number) => self.compare_number(how, args[0], number),
-                    None => self.compare(how, args),
-                };
-                let [a, b] = args.map(|arg| self.integer(arg));
-                let made = self.copied(b);
-                self.put_under(guard, Opcode::Tfr, made, &[a.into()]);
-                made
-            }
-        };
-        let to = self.home(result);
-        self.copy(to, made);
-    }
-
     fn saturating_sum(&mut self, adds: bool, args: [Value; 2], result: Value) {
         let source = self.source;
         if let Some(at) = args.iter().position(|arg| self.fused.contains(arg))

@@ -15,7 +15,9 @@
 mod call;
 mod compare;
 mod control;
+mod extreme;
 mod forms;
+mod halves;
 mod integer;
 mod memory;
 mod unary;
@@ -346,6 +348,11 @@ impl Selection<'_> {
             return self.no_form("guarded operation", Type::Bool);
         }
         let result = data.results.first().copied();
+        if let (Some(result), Some((op, args))) = (result, halves::of_halves(source, data))
+            && self.halves_of(op, args, result)
+        {
+            return;
+        }
         match (&data.op, result) {
             // Written where they are used.
             (Op::Const(_) | Op::Undef, _) => {}

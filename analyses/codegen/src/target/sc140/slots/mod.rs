@@ -26,10 +26,12 @@ mod redundant;
 
 use super::capacity::Capacity;
 use super::check::check;
+use super::layout::splits;
 use super::listing::Listing;
 use super::repack::{Outcome, repack};
 use frame::Frame;
 use smol_str::SmolStr;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use syntax::Span;
 use syntax::sc140::Document;
@@ -90,6 +92,8 @@ pub enum SlotRefusal {
     NothingFound,
     #[error("what comes of it would break rule {rule}")]
     WouldBreak { rule: &'static str },
+    #[error("what comes of it would be slower: two fetches would hold the target of a jump")]
+    WouldStraddle,
 }
 
 impl SlotRefusal {
@@ -215,7 +219,12 @@ fn reduced(
         };
         let (loads, stores) = (count(false), count(true));
         let document = syntax::sc140::parse(&packed);
-        let total = Listing::of(&document).sets.len();
+        let after = Listing::of(&document);
+        if !is_no_longer(listing, &after, capacity) {
+            refusal = SlotRefusal::WouldStraddle;
+            continue;
+        }
+        let total = after.sets.len();
         let sets = frame.sets.len();
         return Ok(SlotOutcome::Reduced {
             text: packed[own].to_owned(),
@@ -232,6 +241,25 @@ fn reduced(
         });
     }
     Err(refusal)
+}
+
+/// Returns true if nothing between two labels takes more sets, with the cycle more of a target that two fetches hold.
+fn is_no_longer(before: &Listing, after: &Listing, capacity: &Capacity) -> bool {
+    let cycles = |listing: &Listing| -> BTreeMap<SmolStr, usize> {
+        let mut first: Vec<usize> = listing.labels.values().copied().collect();
+        first.sort_unstable();
+        let slow: BTreeSet<usize> = splits(listing, capacity).iter().map(|it| it.set).collect();
+        let own = |&at: &usize| {
+            let next = first.get(first.partition_point(|&it| it <= at));
+            next.unwrap_or(&listing.sets.len()) - at + usize::from(slow.contains(&at))
+        };
+        let labels = listing.labels.iter();
+        labels.map(|(name, at)| (name.clone(), own(at))).collect()
+    };
+    let before = cycles(before);
+    cycles(after)
+        .iter()
+        .all(|(name, own)| before.get(name).is_none_or(|known| own <= known))
 }
 
 /// A text with the pieces re-packed that lie between a place and so many bytes in front of its end; and the rule that is
