@@ -257,6 +257,49 @@ fn halves_are_computed_on_their_own() {
     }
 }
 
+/// The high part of a sum that wraps, read as a number with a sign.
+#[test]
+fn high_parts_have_their_sign() {
+    let table = machine::named("sc140").expect("a table");
+    let sets = table.sets().expect("execution sets");
+    let bodies = [
+        "(short)(m >> 16) > (short)-1 ? (short)(m >> 16) : (short)-1",
+        "(short)(m >> 16) < 5 ? (short)(m >> 16) * 3 : 4",
+        "(short)(m >> 16) + (int)(m >> 16)",
+        "(short)((int)m >> 16) / 3",
+    ];
+    type Wanted = fn(i16, u32) -> i32;
+    let wanted: [Wanted; 4] = [
+        |high, _| i32::from(high.max(-1)),
+        |high, _| if high < 5 { i32::from(high) * 3 } else { 4 },
+        |high, m| i32::from(high) + (m >> 16) as i32,
+        |high, _| i32::from(high / 3),
+    ];
+    let mut random = Random::new(17);
+    for (body, wanted) in bodies.into_iter().zip(wanted) {
+        let text = format!(
+            "int f(int a, int b) {{ unsigned m = (unsigned)a + (unsigned)b; return {body}; }}\n"
+        );
+        let emitted = emit(&module_of(&text, "f"), sets, &options(0)).expect("code");
+        for run in 0..50 {
+            let arguments = match run {
+                0 => [0x7fff_0000, 0x3fff_0000],
+                _ => [random.draw() as i32, random.draw() as i32],
+            };
+            let given = arguments.map(|number| Some(Arg::Long(number)));
+            let ran = simulated(&emitted.text, "_f", &[], &given);
+            let (outcome, _) = ran.unwrap_or_else(|fault| panic!("{fault}\n{}", emitted.text));
+            let m = arguments[0].wrapping_add(arguments[1]) as u32;
+            let wanted = wanted((m >> 16) as i16, m);
+            assert_eq!(
+                outcome.data[0] as i32, wanted,
+                "{body} {arguments:x?}\n{}",
+                emitted.text
+            );
+        }
+    }
+}
+
 /// What is not null is true, whatever its address.
 #[test]
 fn addresses_are_true_or_not() {

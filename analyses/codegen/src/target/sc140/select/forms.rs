@@ -177,6 +177,9 @@ impl Forms {
                     args.filter(|(at, _)| reads_beyond(function, data, *at))
                         .map(|(_, &arg)| arg),
                 );
+                // A number of 16 bits that is the high part of another one has its sign above it.
+                let parts = data.results.iter().filter(|it| self.fractions[**it]);
+                work.extend(parts.filter_map(|&part| high_part(function, part)));
             }
             match &function.blocks[block].terminator {
                 Terminator::Switch { value, .. } => work.push(*value),
