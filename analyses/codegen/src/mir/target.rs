@@ -164,6 +164,12 @@ pub trait Target: InstructionSet {
     }
     /// Returns true if it is a sum or a difference of its sources.
     fn is_sum(operation: &Operation<Self>) -> bool;
+    /// Returns true if it computes the same from its two registers in the other order; one that it writes besides counts among
+    /// them.
+    fn commutes(operation: &Operation<Self>) -> bool {
+        let _ = operation;
+        false
+    }
     /// The register to which the operation adds a constant, and the constant.
     fn increment(operation: &Operation<Self>) -> Option<(Virtual, i64)>;
     /// Returns true if an access, which has no step yet, may add the constant to its address.

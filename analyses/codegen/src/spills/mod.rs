@@ -1,7 +1,8 @@
 //! Spilled values: what is loaded and stored for want of registers, and less of it.
 //!
 //! ```text
-//! allocation -> transfers -> the first phase -> webs -> the second phase -> moves -> slots of the frame
+//! allocation -> transfers -> the first phase -> webs -> the second phase -> moves, registers that change their parts -> slots of
+//! the frame
 //! ```
 //!
 //! After any allocator: it says which values have no register. What is loaded although a register holds it goes, then what is
@@ -20,6 +21,7 @@ pub(crate) mod finished;
 mod pieces;
 mod redundant;
 pub(crate) mod steps;
+mod swap;
 mod values;
 mod webs;
 
@@ -100,6 +102,9 @@ impl<'f, 'c, T: Target> Reducing<'f, 'c, T> {
             }
         }
         copies::join(&mut code);
+        if swap::swap(&mut code) {
+            copies::join(&mut code);
+        }
         redundant::dead(&mut code);
         webs::split(&mut code);
         code

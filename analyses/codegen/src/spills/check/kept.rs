@@ -10,6 +10,8 @@
 //! only name blocks that dominate this one. Those were passed before it, and have not been since: where control passes such a
 //! block anew, a way on which it has not been at this one meets it there, and nothing holds what arrived at this one.
 //!
+//! What arrives at operands that commute may have changed its places on some of the ways.
+//!
 //! Stops: after `PAIRS` pairs of values.
 
 use super::terms::{Term, Terms, Value, are_alike, parts};
@@ -46,6 +48,26 @@ pub(super) enum Same {
     Ways(u32, [Arriving; 2]),
     /// These are.
     Parts(Vec<(Value, Value)>),
+    /// What these locations of a block bring in either order, on each way to it.
+    Either(u32, [[usize; 2]; 2]),
+}
+
+/// The locations that bring the operands of a value to a block, where they commute.
+fn arriving_in_either_order<T: Target>(
+    terms: &Terms<T>,
+    value: Value,
+) -> Option<(u32, [usize; 2])> {
+    let [first, second] = terms.commuting(value)?;
+    match (terms.term(first), terms.term(second)) {
+        (
+            &Term::Phi { block, location },
+            &Term::Phi {
+                block: there,
+                location: other,
+            },
+        ) if block == there => Some((block, [location, other])),
+        _ => None,
+    }
 }
 
 /// Returns what makes two values the same; `above`: the immediate dominators of blocks. `None`: nothing.
@@ -80,6 +102,12 @@ pub(super) fn if_same<T: Target>(
             Some(Same::Ways(block, sides))
         }
         (found, with) if are_alike(found, with) => {
+            let sides = [value, other].map(|it| arriving_in_either_order(terms, it));
+            if let [Some((block, own)), Some((there, with))] = sides
+                && block == there
+            {
+                return Some(Same::Either(block, [own, with]));
+            }
             Some(Same::Parts(parts_of(found).zip(parts_of(with)).collect()))
         }
         _ => None,
@@ -109,6 +137,15 @@ pub(super) fn are_same<T: Target>(
                 open.extend(ways.iter().map(|way| (first.on(way), second.on(way))));
             }
             Some(Same::Parts(parts)) => open.extend(parts),
+            Some(Same::Either(block, sides)) => {
+                for way in arriving(block) {
+                    let [own, with] = sides.map(|side| side.map(|location| way[location]));
+                    let straight = own[0] == with[0] || own[1] == with[1];
+                    let turned = !straight && (own[0] == with[1] || own[1] == with[0]);
+                    let with = if turned { [with[1], with[0]] } else { with };
+                    open.extend(own.into_iter().zip(with));
+                }
+            }
             None => return false,
         }
     }

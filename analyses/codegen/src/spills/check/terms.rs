@@ -90,6 +90,8 @@ pub(super) struct Terms<T: Target> {
     blocks: Vec<SmallVec<[u64; 2]>>,
     numbers: FxHashMap<Term, Value>,
     shapes: FxHashMap<Shape<T>, u32>,
+    /// Those of operations whose two operands commute.
+    commuting: FxHashSet<u32>,
     /// Values of registers that hold more than a slot does.
     wide: FxHashSet<Value>,
     /// Values made of the addresses of spill slots.
@@ -103,6 +105,7 @@ impl<T: Target> Terms<T> {
             blocks: Vec::new(),
             numbers: FxHashMap::default(),
             shapes: FxHashMap::default(),
+            commuting: FxHashSet::default(),
             wide: FxHashSet::default(),
             of_slots: FxHashSet::default(),
         }
@@ -225,7 +228,21 @@ impl<T: Target> Terms<T> {
             sources: operation.sources.iter().map(part).collect(),
         };
         let next = self.shapes.len() as u32;
-        *self.shapes.entry(shape).or_insert(next)
+        let shape = *self.shapes.entry(shape).or_insert(next);
+        if T::commutes(operation) && operation.predicate.is_none() {
+            self.commuting.insert(shape);
+        }
+        shape
+    }
+
+    /// The operands of a value that is the same with the one for the other.
+    pub(super) fn commuting(&self, value: Value) -> Option<[Value; 2]> {
+        match self.term(value) {
+            Term::Apply {
+                shape, arguments, ..
+            } if self.commuting.contains(shape) => arguments[..].try_into().ok(),
+            _ => None,
+        }
     }
 
     pub(super) fn mark_wide(&mut self, value: Value) {

@@ -121,6 +121,10 @@ impl Choices {
                         }
                     }
                     Some(Same::Parts(parts)) => open.extend(parts),
+                    Some(Same::Either(..)) => {
+                        let [own, with] = [value, other].map(|it| terms.commuting(it));
+                        open.extend(own.into_iter().flatten().zip(with.into_iter().flatten()));
+                    }
                     None => {}
                 },
             }

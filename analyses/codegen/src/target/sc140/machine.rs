@@ -103,6 +103,13 @@ impl Target for Sc140 {
             Opcode::Add | Opcode::Sub | Opcode::AddncW | Opcode::Adda
         ) && !Sc140::accumulates(operation.mnemonic)
     }
+    fn commutes(operation: &Operation) -> bool {
+        use Opcode::{Add, Add2, And, Eor, Iadd, Impy, Mpy, Or};
+        matches!(
+            operation.mnemonic.opcode,
+            Add | Add2 | And | Eor | Iadd | Impy | Mpy | Or
+        )
+    }
     fn increment(operation: &Operation) -> Option<(Virtual, i64)> {
         match (
             &operation.targets[..],
