@@ -207,4 +207,12 @@ fn a_loop_that_may_execute_more_often_than_that_is_not_counted() {
         let (counted, _) = counts("", "if (s & 1) s += *p++; else s ^= n;");
         assert!(!counted, "{head}");
     }
+    // So many are known, whatever is inside.
+    let text = "unsigned f(unsigned x) {
+    unsigned s = 7;
+    for (unsigned i = 0; i < 100; i++) { if (s & 1) s ^= x; else s += i; }
+    return s;
+}
+";
+    assert!(emitted(text).functions[0].loops[0].counted);
 }

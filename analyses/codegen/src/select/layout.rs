@@ -220,6 +220,7 @@ impl<T: Target> Flow<'_, T> {
             self.starts.insert(data.header, inside);
             if let Some(rounds) = self.rounds.get_mut(&data.header) {
                 rounds.least = rounds.least.max(1);
+                rounds.most = rounds.most.max(rounds.least);
             }
         }
     }

@@ -381,8 +381,7 @@ const FIGURE_6: &str = "
     use r0
     return";
 
-/// TV-7: two loads and two stores become one of each, then none; where the sum at the end is read in either order, no move is
-/// left.
+/// TV-6 and TV-7: two loads and two stores become one of each, then a move. Its registers pass arguments, and stay.
 #[test]
 fn two_registers_hold_what_three_values_need() {
     with(FIGURE_6, 1, |code| {
@@ -402,7 +401,7 @@ fn two_registers_hold_what_three_values_need() {
     });
 }
 
-/// The registers that arguments are not passed in: past TV-7, no move is left where what meets is read in either order.
+/// Past TV-7, in registers that pass no arguments: no move is left where what meets is read in either order.
 #[test]
 fn registers_change_their_parts_for_a_move() {
     let text = FIGURE_6.replace("r0", "r5").replace("r1", "r4");
@@ -414,7 +413,7 @@ fn registers_change_their_parts_for_a_move() {
         })
     };
     assert_eq!(left(&text), 0);
-    // A product with a constant tells them apart.
+    // Uses one by one tell them apart.
     let apart = text.replace("r5 = r5 + r4\n    use r5", "use r4\n    use r5");
     assert_ne!(apart, text);
     assert_eq!(left(&apart), 1);

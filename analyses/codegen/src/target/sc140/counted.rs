@@ -9,7 +9,7 @@
 //! least: the number of iterations is made no less, unless the branch by which the loop is entered says so already. Where the
 //! relation is "not equal", a loop whose counter may not wrap is taken to come to an end before it does. One whose counter may
 //! (`iaddnc.w #1,i; sxt.l i,i`) may execute 2^31 times or more, and the hardware counts no further: it is counted where that is
-//! promised, or where each iteration accesses another address. What only the comparison read is computed no more. A loop of several blocks is converted into one under the flag, or stays as it is.
+//! known or promised, or where each iteration accesses another address. What only the comparison read is computed no more. A loop of several blocks is converted into one under the flag, or stays as it is.
 //!
 //! One pass over the loops. Nothing else may use the hardware's counter: no calls inside.
 
@@ -122,10 +122,13 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     }
     let last = *region.blocks.last()?;
     let (mut out, found) = counting(function, region)?;
-    if found.may_be_too_long(&out, region) {
+    let may_be_too_long = found.may_be_too_long(&out, region);
+    let entered = enter(&mut out, region)?;
+    let start = constant_behind(&out, entered, found.counter);
+    let known = start.and_then(|start| found.rounds(start));
+    if may_be_too_long && known.is_none() {
         return None;
     }
-    let entered = enter(&mut out, region)?;
     let (header, last) = (region.header + 1, last + 1);
     let block = &mut out.blocks[last as usize];
     block.operations.pop();
@@ -149,8 +152,7 @@ fn counted(function: &Function, region: &Region) -> Option<Function> {
     out.blocks[last as usize]
         .operations
         .push(Sc140::loop_back(header));
-    let start = constant_behind(&out, entered, found.counter);
-    if let Some(count) = start.and_then(|start| found.rounds(start)) {
+    if let Some(count) = known {
         let rounds = &mut out.blocks[header as usize].rounds;
         *rounds = Some(Rounds {
             least: count,

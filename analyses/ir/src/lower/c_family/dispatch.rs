@@ -2,6 +2,7 @@
 //! something unknown.
 
 use super::builtins;
+use super::builtins::prototype::Intrinsic;
 use super::call::{Arg, Operand};
 use super::classes::Callee;
 use super::context::*;
@@ -384,7 +385,7 @@ impl Context<'_> {
         self.unknown_call(&full, None, &list, return_type, span)
     }
 
-    /// A basic operation of ETSI and ITU-T that no definition in sight explains.
+    /// A basic operation of ETSI and ITU-T, or another intrinsic of their headers, that no definition in sight explains.
     fn call_basic(
         &mut self,
         name: &str,
@@ -394,12 +395,10 @@ impl Context<'_> {
     ) -> Option<RValue> {
         let Some(operation) = self.basic_operation(name, candidates, list) else {
             let unseen = self.is_c() && self.env.basic_operations_missing && candidates.is_empty();
-            let besides = builtins::basic::besides(name).filter(|_| unseen)?;
-            return Some(match besides {
-                builtins::basic::Besides::Nothing => RValue::new(CType::Void, []),
-                builtins::basic::Besides::Unsupported(reason) => {
-                    self.unknown(reason, &[], &CType::INT, span)
-                }
+            let intrinsic = builtins::prototype::intrinsic(name).filter(|_| unseen)?;
+            return Some(match intrinsic {
+                Intrinsic::AlreadySet => RValue::new(CType::Void, []),
+                Intrinsic::Unsupported(reason) => self.unknown(reason, &[], &CType::INT, span),
             });
         };
         let arguments = self.builtin_values(list, &|_| false);

@@ -259,35 +259,6 @@ pub fn fraction(name: &str, number: f64) -> Option<(Word, i64)> {
     (!number.is_nan()).then_some((word, held as i64))
 }
 
-/// What a header of basic operations declares besides them, where it is not in sight.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Besides {
-    /// Sets a mode that operations have anyhow: they saturate, and round halves up.
-    Nothing,
-    /// Has a meaning that nothing here has; the reason.
-    Unsupported(String),
-}
-
-/// Returns what is known of a name of headers of basic operations that is no operation: modes and control of the processor, and
-/// operations whose values no public document gives (of 64 bits, and some of 40).
-#[must_use]
-pub fn besides(name: &str) -> Option<Besides> {
-    let reason = match name {
-        "setsat32" | "set2crm" => return Some(Besides::Nothing),
-        "setnosat" | "setcnvrm" => format!(
-            "`{name}` changes a mode: basic operations are known only as they saturate and round halves up"
-        ),
-        "clearDOVF" | "ei" | "di" | "trap" | "stop" | "wait" | "mark" | "debug" | "illegal" => {
-            format!("`{name}` controls the processor: call a routine of assembly instead")
-        }
-        _ if name.starts_with("X_") || name.starts_with("D_") => {
-            format!("no public document gives the value of `{name}`")
-        }
-        _ => return None,
-    };
-    Some(Besides::Unsupported(reason))
-}
-
 /// Returns the operations of a name.
 pub fn named(name: &str) -> impl Iterator<Item = &'static BasicOperation> {
     TABLE.iter().filter(move |row| row.name == name)

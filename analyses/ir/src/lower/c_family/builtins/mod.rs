@@ -8,6 +8,7 @@ pub mod c;
 mod c_memory;
 pub mod cuda;
 pub mod hlsl;
+pub mod prototype;
 
 use super::context::Context;
 use super::types::CType;
